@@ -31,15 +31,16 @@ counted = @echo "$(1)"; skipped=$$(mktemp) || exit 1; HOPYARD_SKIPPED=$$skipped 
     LC_ALL=C sort -u $$skipped; echo "$$(cut -f 2 $$skipped | sort -u | grep -c .) Rust tests skipped"; rm $$skipped; exit $$code
 
 RUST_SOURCES   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.typed') pyproject.toml
+PYTHON_SOURCES := $(shell find kernels -type f -not -name '*.pyc') $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.typed') pyproject.toml
 # The folders of Python that are there; bench and validation run without being installed.
-PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
+PYTHON_FOLDERS := $(wildcard python kernels tests requirements release validation bench studies web)
 
-.PHONY: demo dev test test-rust test-fuzz test-python test-ebpf test-skipped test-skipped-rust test-skipped-python lint lint-ebpf lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers lock clean
+.PHONY: demo dev test test-rust test-fuzz test-python test-ebpf test-skipped test-skipped-rust test-skipped-python lint lint-ebpf lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers site release-check lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
-	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas --plot --out $(OUT)
+	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas \
+	    --measure delay,goodput,timeouts --plot --out $(OUT)
 
 # The command with edited sources, for development: .venv/dev/bin/hopyard.
 dev: $(DEV)/installed
@@ -152,6 +153,15 @@ papers: $(VENV)/installed requirements/lab.txt
 	done
 	test -n "$(QUICK)" || $(BIN)/python -m studies.papers
 
+# The pages of the repository as a site, in target/site; any browser opens its files. A warning, such as of a link that leads nowhere,
+# is an error.
+site: $(DEV)/installed $(DEV)/site
+	$(DEV)/bin/python -m sphinx --quiet --fail-on-warning --keep-going --conf-dir web --doctree-dir target/doctrees . target/site
+
+# All that a release needs, but for somebody's keys: release/check.py. It builds the wheels into target/dist.
+release-check: $(DEV)/installed $(DEV)/site $(DEV)/release
+	$(DEV)/bin/python release/check.py
+
 # Chooses the newest versions that pyproject.toml and requirements/*.in allow, and pins them.
 lock:
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
@@ -170,16 +180,20 @@ $(DEV)/developer: requirements/dev.txt requirements/lab.txt | $(DEV)/base
 	$(DEV)/bin/$(PIP) install --requirement requirements/lab.txt --requirement requirements/dev.txt
 	@touch $@
 
+$(DEV)/site $(DEV)/release: $(DEV)/%: requirements/%.txt | $(DEV)/developer
+	$(DEV)/bin/$(PIP) install --requirement $<
+	@touch $@
+
 $(VENV)/installed: $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --quiet --out dist --interpreter $(BIN)/python
-	$(BIN)/$(PIP) install --no-deps --force-reinstall dist/*.whl
+	$(BIN)/$(PIP) install --no-deps --force-reinstall --no-build-isolation dist/*.whl ./kernels
 	@touch $@
 
 $(DEV)/installed: $(DEV)/base $(DEV)/developer $(RUST_SOURCES) $(PYTHON_SOURCES)
 	rm -rf $(DEV)/dist
 	$(DEV)/bin/maturin build $(TEST_WHEEL) --locked --quiet --out $(DEV)/dist --interpreter $(DEV)/bin/python
-	$(DEV)/bin/$(PIP) install --no-deps --force-reinstall $(DEV)/dist/*.whl
+	$(DEV)/bin/$(PIP) install --no-deps --force-reinstall --no-build-isolation $(DEV)/dist/*.whl ./kernels
 	@touch $@
 
 clean:

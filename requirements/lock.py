@@ -22,7 +22,7 @@ def pins() -> list[str]:
 
 
 def main() -> None:
-    """Writes run.txt (the package, its build), lab.txt (its extra `lab`) and dev.txt (the rest)."""
+    """Writes run.txt (the package, its build), lab.txt (its extra `lab`), and what three tasks need beside these."""
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
     pip("install", *project["dependencies"], "--requirement", str(HERE / "build.in"))
     run = pins()
@@ -30,9 +30,12 @@ def main() -> None:
     pip("install", *project["optional-dependencies"]["lab"])
     lab = [pin for pin in pins() if pin not in run]
     (HERE / "lab.txt").write_text(HEAD + "\n".join(lab) + "\n")
-    pip("install", "--requirement", str(HERE / "dev.in"))
-    dev = [pin for pin in pins() if pin not in (*run, *lab)]
-    (HERE / "dev.txt").write_text(HEAD + "\n".join(dev) + "\n")
+    pinned = {*run, *lab}
+    for task in ("dev", "site", "release"):
+        pip("install", "--requirement", str(HERE / f"{task}.in"))
+        found = [pin for pin in pins() if pin not in pinned]
+        (HERE / f"{task}.txt").write_text(HEAD + "\n".join(found) + "\n")
+        pinned.update(found)
 
 
 if __name__ == "__main__":

@@ -21,13 +21,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Packages of the extras, and of tests alone: what fails for want of one of them is skipped, and counted.
-OPTIONAL = {"distributed", "duckdb", "great_tables", "jinja2", "pandas", "polars", "scipy", "statsmodels"}
+OPTIONAL = {
+    *("distributed", "duckdb", "gymnasium", "hopyard_kernels", "jinja2"),
+    *("pandas", "pettingzoo", "polars", "scipy", "statsmodels"),
+}
 
 
 def _skip(report: pytest.CollectReport | pytest.TestReport) -> None:
     """Turns a failure into a skip if it tells of one of the optional packages, and that is not installed."""
     told = "\n".join([str(report.longrepr), *(text for _, text in report.sections)])
-    for name in re.findall(r"(?:No module named '|needs the package )(\w+)", told) if report.failed else ():
+    for found in re.findall(r"(?:No module named '|needs? the package )([\w-]+)", told) if report.failed else ():
+        name = found.replace("-", "_")
         if name in OPTIONAL and importlib.util.find_spec(name) is None:
             report.outcome = "skipped"
             report.longrepr = (str(report.fspath), 0, f"Skipped: {name} is not installed")
@@ -188,7 +192,11 @@ def results() -> Results:
         for node in range(3)
         for message in ("RREP", "RREQ")
     ]
-    changes = [_origin("reno", 0, time_s=float(at), node=0, destination=2, flow=0, hops=1 + at % 2) for at in range(4)]
+    hops = [None, 1, 2, None, 2]
+    changes = [
+        _origin("reno", 0, time_s=float(at), node=0, destination=2, flow=0, hops_before=hops[at], hops=hops[at + 1])
+        for at in range(4)
+    ]
     rates = [_origin("reno", 0, time_s=float(at), node=0, neighbour=1, mode="6 Mbps", rate_kbps=6e3) for at in range(2)]
     paths = [
         _origin(tcp, run, flow=0, fate="delivered", path=path, packets=count, repeats=repeats)
@@ -197,7 +205,7 @@ def results() -> Results:
         for path, count, repeats in (("0 1 2", 30, 0), ("0 1 0 1 2", 4 + run, 2))
     ]
     segments = [
-        _origin(tcp, 0, flow=0, time_s=at / 10, event=event, seq=100 * at, end=100 * at + 100)
+        _origin(tcp, 0, flow=0, time_s=at / 10, event=event, seq=100 * at, end=100 * at + 100, resent=at == 2)
         for tcp in goodput
         for at in range(3)
         for event in ("data_sent", "data_received")
@@ -218,7 +226,9 @@ def results() -> Results:
         for run in range(3)
     ]
     programs = [
-        _origin(tcp, run, program=0, node=1, command="iperf3 -s", status=0, output="", errors="")
+        _origin(
+            tcp, run, program=0, node=1, command="iperf3 -s", began_s=1.0, ended_s=None, status=0, output="", errors=""
+        )
         for tcp in goodput
         for run in range(3)
     ]

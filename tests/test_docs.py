@@ -26,7 +26,7 @@ DOCS = ROOT / "docs"
 INDEX = DOCS / "index.md"
 CUSTOM_TCP = DOCS / "guide" / "custom-tcp"
 #: Folders whose Markdown files belong to the project.
-FOLDERS = ("docs", "studies", "validation", "bench", "fuzz")
+FOLDERS = ("docs", "kernels", "studies", "validation", "bench", "fuzz")
 MARKDOWN = sorted(ROOT.glob("*.md")) + sorted(
     page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md") if "target" not in page.parts
 )
@@ -41,6 +41,7 @@ GUIDES = [
         "start/recipes",
         "guide/custom-tcp",
         "guide/stepping",
+        "guide/gym",
         "guide/networks",
         "guide/plots",
         "guide/notebook",
@@ -203,6 +204,8 @@ def run_line(line: str, where: str) -> None:
         output = words[-1]
         words = words[:-2]
     arguments = [words[1], *shortened(words[2:])] if words[1] == "run" else words[1:]
+    if words[1] == "replay" and any(word.endswith(".toml") for word in words):
+        arguments += ["--set", "duration=10 s", "--set", "measure.from=0 s"]
     if words[1] in ("sweep", "results", "report"):
         arguments.append("--quick")
     done = CliRunner().invoke(main, arguments)

@@ -1,7 +1,11 @@
-"""The examples that stand in folders: uplinks that follow traces, and groups."""
+"""The examples that stand in folders: uplinks that follow traces, groups, and a policy that was trained."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import importlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -46,3 +50,29 @@ def test_messages_to_groups_reach_nearly_all() -> None:
     assert results.flows.num_rows == 3 * 24 + 4
     sent, arrived = (sum(results.flows[name].to_pylist()) for name in ("packets_sent", "packets_unique"))
     assert 0.9 * sent < arrived <= sent
+
+
+def test_the_trained_policy_makes_the_runs_of_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+    import numpy as np
+    from hopyard.gym import Windows
+
+    folder = EXAMPLES / "gym"
+    monkeypatch.syspath_prepend(str(folder))
+    train = importlib.import_module("train")
+    weights = np.array(list(json.loads((folder / "policy.json").read_text())["weights"].values()))
+    with (folder / "comparison.csv").open() as file:
+        rows = {(row["sender"], int(row["seed"])): row for row in csv.DictReader(file)}
+    seeds = [1, 2]
+    with contextlib.closing(
+        Windows(train.CHAIN, num_envs=2, step="rtt", delay_price=train.DELAY_PRICE, set=train.SETTINGS)
+    ) as env:
+        _, found, steps = train.play(env, np.tile(weights, (2, 1)), seeds)
+    assert steps > 100
+    found += [
+        hopyard.run(train.CHAIN, seed=1, runs=1, set=train.SETTINGS | {"flow.tcp": variant}).flows.to_pylist()[0]
+        for variant in ("cubic", "vegas")
+    ]
+    for row, key in zip(found, [("policy", 1), ("policy", 2), ("cubic", 1), ("vegas", 1)], strict=True):
+        for column in ("goodput_kbps", "delay_ms", "retransmissions", "timeouts"):
+            assert round(float(row[column]), 3) == float(rows[key][column]), (key, column)

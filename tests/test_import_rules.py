@@ -25,7 +25,7 @@ FLOORS = (
     ("store",),
     ("results",),
     ("running",),
-    ("netmap",),
+    ("gym", "netmap", "replaying"),
     ("live",),
     ("study",),
     ("cli",),
@@ -33,10 +33,13 @@ FLOORS = (
 )
 LEVELS = {name: level for level, floor in enumerate(FLOORS) for name in floor}
 #: Packages that may not be installed: those of the extras, and IPython, which a notebook has.
-OPTIONAL = {"IPython", "distributed", "great_tables", "jinja2", "pandas", "polars", "scipy"}
+OPTIONAL = {
+    *("IPython", "distributed", "gymnasium", "hopyard_kernels", "jinja2"),
+    *("pandas", "pettingzoo", "polars", "scipy"),
+}
 #: Libraries that take long to import, or of which a command uses no more than a rare part.
 SLOW = {
-    *("atexit", "difflib", "fcntl", "gc", "hashlib", "html", "importlib", "matplotlib"),
+    *("atexit", "difflib", "fcntl", "gc", "hashlib", "html", "importlib", "matplotlib", "msvcrt"),
     *("numpy", "os", "pyarrow", "resource", "rich", "shlex", "tempfile", "tomllib"),
 }
 #: The modules that are imported when they are used: what imports them, what is imported, and why.
@@ -52,7 +55,7 @@ LATE = {
     "store.folder": {"tables.tables", "tables.writing"},
     "store.reading": {"tables.tables"},
     "store.store": {"tables.arrays", "tables.tables"},
-    "results.results": {"plot.compare", "plot.segments", "plot.series"},
+    "results.results": {"plot.canvas", "plot.compare", "plot.segments", "plot.series", "plot.timeline"},
     "running.run": {
         *("kernels.use", "results.results", "running.capture"),
         *("store.folder", "store.folder_check", "tables.tables"),

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 HERE = Path(__file__).parent / "kernel_modules"
-MODULES = HERE.parent.parent / "python" / "hopyard" / "kernels" / "linux" / "modules"
+MODULES = HERE.parent.parent / "kernels" / "hopyard_kernels" / "modules"
 MSS = 1000
 
 

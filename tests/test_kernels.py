@@ -93,7 +93,7 @@ def test_only_what_is_missing_is_built(empty: Path, monkeypatch: pytest.MonkeyPa
     source.write_text("")
     wanted = build.Recipe("6.1", source, "package", "gcc", [], source)
     _add(empty, "6.1-a", key=wanted.key())
-    monkeypatch.setattr(cache, "MODULES", empty / "none")
+    monkeypatch.setattr(cache, "modules", lambda: empty / "none")
     cache.agent().unlink()
     told: list[str] = []
     found = build.build(wanted, told.append)
@@ -645,8 +645,8 @@ def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
 
 
 def test_the_twins_are_variants_of_the_kernels() -> None:
-    configuration = (build.HERE / "linux" / "fragment.config").read_text(encoding="utf-8")
-    modules = {path.stem.removeprefix(cache.MODULE) for path in cache.MODULES.glob("hopyard_*.c")}
+    configuration = (cache.changes() / "fragment.config").read_text(encoding="utf-8")
+    modules = {path.stem.removeprefix(cache.MODULE) for path in cache.modules().glob("hopyard_*.c")}
     there = {*build.variants(configuration), *modules}
     twins = {model["in_linux"] for model in models("congestion") if model["has_twin"]}
     assert twins <= there, twins - there

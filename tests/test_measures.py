@@ -168,7 +168,7 @@ def test_labels_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         code, said = command(*words, "--measure", "goodput[vidoe]")
         assert code == 2, said
         assert "there are drawn, files, video" in said
-    code, said = command("show", "o", "--json", "--measure", "goodput[video]")
+    code, said = command("show", "o", "--format", "json", "--measure", "goodput[video]")
     assert json.loads(said)["cases"][0]["measures"]["goodput[video]"]["unit"] == "kbit/s"
 
 

@@ -75,13 +75,13 @@ def test_measures_are_of_the_objects_that_they_name(results: Results) -> None:
 
 def test_a_distribution_is_that_of_all_objects(results: Results) -> None:
     (case,) = results.cases
-    (axis,) = results.plot("page_time", kind="distribution").axes
+    (axis,) = results.plot("page_time", kind="cdf").axes
     (line,) = axis.lines
     every = results.values_of_rows("page_time", case)
     assert every is not None
     assert np.asarray(line.get_xdata())[1:] == pytest.approx(np.sort(every))
     assert (axis.get_ylabel(), axis.get_xlabel()) == ("share of objects", "Page time (ms)")
-    (axis,) = results.plot("goodput", kind="distribution").axes
+    (axis,) = results.plot("goodput", kind="cdf").axes
     assert axis.get_ylabel() == "share of runs"
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hopyard.cli.run import save_plot
+from hopyard import Estimate
+from hopyard.cli.output import save_plot
+from hopyard.plot import differences
+from hopyard.plot.canvas import grid
 from hopyard.plot.compare import comparison
 from hopyard.plot.series import over_time
 from hopyard.results.results import Results
@@ -67,11 +71,11 @@ def test_settings_are_numbers_with_their_unit() -> None:
 def test_numbers_lie_to_scale_on_lines() -> None:
     hops = ["1", "2", "8"]
     results = made([{"nodes.count": n, "flow.tcp": tcp} for tcp in ("reno", "vegas") for n in hops])
-    (axis,) = comparison(results).axes
+    (axis,) = comparison(results, kind="lines").axes
     assert places(axis.get_lines()) == [[1, 2, 8]] * 2
     assert axis.get_xlabel() == "count"
     assert len(axis.collections) == 2, "a band for each line"
-    by_name = comparison(results, x="flow.tcp").axes[0]
+    by_name = comparison(results, x="flow.tcp", kind="bars").axes[0]
     assert [text.get_text() for text in by_name.get_xticklabels()] == ["reno", "vegas"]
     with pytest.raises(ValueError, match=r"the compared keys are: nodes\.count, flow\.tcp"):
         comparison(results, x="node.count")
@@ -87,7 +91,7 @@ def test_a_key_that_was_not_compared_goes_along_the_axis(tmp_path: Path) -> None
         assert each.setting(each.cases[2], "flow.tcp") == "newreno"
         assert each.setting(each.cases[0], "nodes") is None
         assert each.setting(each.cases[0], "flow.none") is None
-        (axis,) = each.plot("delay", x="duration").axes
+        (axis,) = each.plot("delay", x="duration", kind="lines").axes
         # The duration of a run distinguishes the scenarios, because the colours show the variants.
         assert places(axis.get_lines()) == [[0.5, 1.0]] * 2
         with pytest.raises(ValueError, match="not every scenario has one value of a key 'nodes'"):
@@ -102,7 +106,7 @@ def test_keys_that_go_together_are_one_axis() -> None:
 
 def test_labels_of_many_variants_do_not_overlap() -> None:
     results = made([{"flow.tcp": f"a_variant_with_a_long_name_{i}", "duration": "20 s"} for i in range(14)])
-    figure = comparison(results)
+    figure = comparison(results, kind="bars")
     assert not figure.legends, "a key with one value takes no colour"
     (axis,) = figure.axes
     figure.canvas.draw()
@@ -121,7 +125,7 @@ def test_panels_share_their_axes_and_titles_stay_apart() -> None:
             for c in ("k", "l")
         ]
     )
-    figure = comparison(results)
+    figure = comparison(results, kind="bars")
     figure.canvas.draw()
     first, second = figure.axes
     assert first.get_ylim() == second.get_ylim()
@@ -129,6 +133,132 @@ def test_panels_share_their_axes_and_titles_stay_apart() -> None:
     assert not titles[0].overlaps(titles[1])
     bars = [bar for bar in first.patches if isinstance(bar, Rectangle)]
     assert len(bars) == 12
+
+
+def row_names(axis: Any) -> list[str]:
+    return [label.get_text() for label in axis.get_yticklabels()]
+
+
+def test_cases_have_a_row_with_the_difference_beside_it(results: Results) -> None:
+    figure = results.plot("goodput")
+    left, right = figure.axes
+    assert row_names(left) == ["reno", "vegas"]
+    assert row_names(right) == ["", ""]
+    # A line for each run through its dots, and a mark for each mean.
+    lines = [
+        np.asarray(line.get_xdata()).tolist() for line in left.get_lines() if len(np.asarray(line.get_xdata())) == 2
+    ]
+    assert lines[:3] == [[150, 170], [160, 180], [90, 110]]
+    dots = np.asarray(right.collections[0].get_offsets())
+    assert dots[:, 0].tolist() == [20, 20, 20]
+    assert [text.get_text() for text in right.texts] == ["reference", "+20"]
+    assert right.get_xlabel() == "Goodput, difference from reno (kbit/s)"
+    turned = results.plot("goodput", against={"flow.tcp": "vegas"})
+    assert row_names(turned.axes[0]) == ["vegas", "reno"]
+    assert [text.get_text() for text in turned.axes[1].texts] == ["reference", "-20"]
+    with pytest.raises(ValueError, match="a plot of the kind bars has no differences"):
+        results.plot("goodput", kind="bars", against={"flow.tcp": "vegas"})
+
+
+def test_a_mark_is_full_where_zero_is_outside() -> None:
+    line = differences.line
+    figure, (axis,) = grid(1, [2])
+    there = [(1.0, Estimate(5, 2, 3)), (2.0, Estimate(1, 2, 3)), (3.0, Estimate(-5, 2, 3))]
+    line(axis, there, differences._look(0, "black"), hollow=True)
+    hollow, full = axis.get_lines()
+    assert (places([hollow]), hollow.get_markerfacecolor()) == ([[1, 2, 3]], "white")
+    assert (places([full]), full.get_markerfacecolor()) == ([[1, 3]], "black")
+    assert figure.axes == [axis]
+
+
+def test_differences_lie_along_numbers() -> None:
+    values = [{"tcp.window": n, "flow.tcp": tcp} for tcp in ("reno", "vegas") for n in ("4", "8", "16")]
+    left, right = made(values).plot().axes
+    assert places(left.get_lines()) == [[4, 8, 16]] * 2
+    # The line of zero, and that of vegas with its marks.
+    assert places(right.get_lines()[1:2]) == [[4, 8, 16]]
+    assert right.get_ylabel().replace("\n", "").replace(" ", "") == "Goodput,differencefromreno(kbit/s)"
+    # Where nodes differ in number, nothing is compared along it; nor is a single case.
+    for keys in ("nodes.count", "mobility.model"):
+        assert len(made([{keys: n} for n in ("3", "4", "5")]).plot().axes) == 1
+
+
+def test_blocks_have_the_case_first_that_others_are_compared_with() -> None:
+    values = [{"routing.protocol": p, "flow.tcp": t} for p in ("aodv", "dsdv") for t in ("reno", "sack", "vegas")]
+    left, right = made(values).plot().axes
+    assert row_names(left) == ["reno", "sack", "vegas"] * 2
+    assert [text.get_text() for text in left.texts] == ["protocol = aodv", "protocol = dsdv"]
+    assert [text.get_text() for text in right.texts].count("reference") == 2
+    other = made(values).plot(against={"routing.protocol": "dsdv"})
+    assert row_names(other.axes[0]) == ["dsdv", "aodv"] * 3
+    assert [text.get_text() for text in other.axes[0].texts] == ["tcp = reno", "tcp = sack", "tcp = vegas"]
+
+
+@pytest.mark.parametrize("cases", [2, 20, 45])
+def test_names_of_rows_do_not_overlap(cases: int) -> None:
+    figure = made([{"flow.tcp": f"a_variant_with_a_long_name_{i}"} for i in range(cases)]).plot()
+    figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
+    assert len(boxes) == cases
+    assert not any(a.overlaps(b) for a, b in itertools.pairwise(boxes))
+
+
+@pytest.mark.parametrize(("width", "inches"), [("column", 3.4), ("text", 7.1), (5, 5.0)])
+def test_a_figure_for_a_paper_has_its_width_and_its_fonts(width: str | float, inches: float, tmp_path: Path) -> None:
+    values = [{"flow.tcp": t, "a.one": a} for t in ("reno", "vegas") for a in ("x", "y")]
+    for name, kind in (("a", None), ("b", "bars"), ("c", "box"), ("d", "cdf")):
+        figure = made(values).plot(kind=kind, width=width)
+        assert figure.get_figwidth() == pytest.approx(inches)
+        sizes = {round(float(text.get_fontsize()), 2) for axis in figure.axes for text in axis.get_xticklabels()}
+        assert sizes == {round(0.76 * 10.5, 2)}
+        figure.savefig(tmp_path / f"{name}.pdf")
+        # The font stands in the file, and as outlines that are no bitmaps.
+        data = (tmp_path / f"{name}.pdf").read_bytes()
+        assert b"/FontFile2" in data
+        assert b"/Type3" not in data
+        box = re.search(rb"/MediaBox \[ *0 0 ([0-9.]+) ([0-9.]+) *\]", data)
+        assert box is not None
+        assert float(box[1]) == pytest.approx(72 * inches, abs=0.01)
+    figure.canvas.draw()
+    for each in (*figure.axes, *figure.legends):
+        assert each.get_tightbbox().x1 <= figure.bbox.x1 + 1  # type: ignore[union-attr]
+
+
+def test_widths_that_no_page_has_are_refused() -> None:
+    for width in ("page", 0.5, "100"):
+        with pytest.raises(ValueError, match="expected column, text or inches from 2 to 40"):
+            made([{"flow.tcp": "reno"}]).plot(width=width)
+
+
+def test_a_time_line_has_a_row_for_each_thing(results: Results) -> None:
+    figure = results.plot_timeline()
+    first, second = figure.axes
+    assert row_names(first) == [
+        "flow 0: segments",
+        "flow 0: hops of its route",
+        "flow 0: losses, as judged",
+        "flow 0: pages",
+        "flow 0: requests",
+        "flow 1: pages",
+        "flow 1: requests",
+        "host 2",
+        "node 1: iperf3 -s",
+    ]
+    assert first.get_xlim() == second.get_xlim()
+    # One hop from the first second on, two in the next one, none in the third.
+    bars = [path for each in first.collections[:4] for path in each.get_paths()]
+    sides = [np.asarray(path.vertices)[:, 0] for path in bars]
+    spans = [(side.min(), side.max()) for side in sides]
+    assert spans[:3] == [(0, 1), (1, 2), (2, 3)]
+    assert [text.get_text() for text in first.texts][:2] == ["1", "2"]
+    # Only reno has judged losses, and changes of routes.
+    assert "flow 0: losses, as judged" not in row_names(second)
+    (legend,) = figure.legends
+    assert {"congestion", "wireless", "moved"} <= {text.get_text() for text in legend.get_texts()}
+    with pytest.raises(ValueError, match="nothing with a time was recorded in run 9: expected segments"):
+        results.plot_timeline(9)
+    with pytest.raises(ValueError, match="nothing with a time was recorded: expected segments"):
+        made([{"flow.tcp": "reno"}]).plot_timeline()
 
 
 def test_a_threshold_that_stands_for_none_hides_nothing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import hopyard
 import numpy as np
@@ -12,9 +12,6 @@ from click.testing import CliRunner
 from hopyard import Scenario
 from hopyard.cli.main import main
 from hopyard.netmap import network
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHAIN = chain(
     "4 s",
@@ -59,8 +56,8 @@ def test_a_study_is_drawn_without_a_figure_in_its_file(folder: Path) -> None:
     own = ("--out", "store")
     for name, words in {
         "a.png": (),
-        "b.png": ("--measure", "mine", "--kind", "boxes", "--x", "sender"),
-        "c.svg": ("--measure", "delay", "--kind", "distribution", "--only", "window=8"),
+        "b.png": ("--measure", "mine", "--kind", "box", "--x", "sender"),
+        "c.svg": ("--measure", "delay", "--kind", "cdf", "--only", "window=8"),
         "d.pdf": ("--measure", "goodput", "--x", "size", "--lines", "window", "--panels", "sender"),
         "e.png": ("--only", "sender=Vegas, the classic", "--only", "size=500 B,window=8"),
     }.items():
@@ -80,11 +77,13 @@ def test_a_study_is_drawn_without_a_figure_in_its_file(folder: Path) -> None:
         (("--measure", "goodputt"), "'goodputt'"),
         (("--x", "size", "--lines", "size"), "panels need different axes, found size, size"),
         (("--experiment", "z"), "no experiment is called 'z'; there are main"),
-        (("--kind", "distribution", "--lines", "size", "--only", "window=8"), ""),
-        (("--kind", "distribution", "--lines", "size", "--panels", "window"), "differ in sender"),
+        (("--kind", "cdf", "--lines", "size", "--only", "window=8"), ""),
+        (("--kind", "cdf", "--lines", "size", "--panels", "window"), "differ in sender"),
         (("--series", "cwnd"), "study.toml is a study: --series cannot be used with it"),
         (("--at", "3s"), "study.toml is a study: --at cannot be used with it"),
         (("--kind", "pie"), "'pie'"),
+        (("--kind", "map"), "expected --kind lines, bars, box, cdf, found map"),
+        (("--against", "sender=NewReno"), "study.toml is a study: --against cannot be used with it"),
     ],
 )
 def test_what_cannot_be_drawn_of_a_study(folder: Path, words: tuple[str, ...], expected: str) -> None:
@@ -104,12 +103,12 @@ def test_a_study_that_has_not_been_run(folder: Path) -> None:
 
 def test_the_spread_of_runs(folder: Path) -> None:
     results = hopyard.run(folder / "chain.toml", set={"flow.tcp": ["newreno", "vegas"]}, runs=4, progress=False)
-    boxes = results.plot("goodput", kind="boxes")
+    boxes = results.plot("goodput", kind="box")
     assert [each.get_text() for each in boxes.axes[0].get_yticklabels()] == [
         "tcp = newreno",
         "tcp = vegas",
     ]
-    shares = results.plot("delay", kind="distribution")
+    shares = results.plot("delay", kind="cdf")
     lines = shares.axes[0].get_lines()
     assert len(lines) == 2
     for line, case in zip(lines, results.cases, strict=True):
@@ -119,6 +118,33 @@ def test_the_spread_of_runs(folder: Path) -> None:
     with pytest.raises(ValueError, match="lines need numbers along the axis, found newreno, vegas"):
         results.plot("goodput", kind="lines")
     assert results.plot("goodput", kind="bars").axes[0].patches
+
+
+def test_a_run_of_a_folder_is_drawn(folder: Path) -> None:
+    words = ("--set", "flow.tcp=newreno,vegas", "--set", "measure.routes=flows", "--segments", "--runs", "2")
+    result = CliRunner().invoke(main, ["run", "chain.toml", *words, "--out", "o", "--quiet"])
+    assert result.exit_code == 0, result.output
+    drawn: list[tuple[tuple[str, ...], str]] = [
+        (("--kind", "timeline", "--run", "1"), "timeline.png"),
+        (("--kind", "map", "--at", "2s"), "map.png"),
+        (("--kind", "timeline", "--width", "column"), "timeline.png"),
+        (("--against", "flow.tcp=vegas", "--width", "text"), "goodput.png"),
+    ]
+    for arguments, name in drawn:
+        code, said = _plot("o", *arguments)
+        assert (code, said.strip()) == (0, str(Path("o") / name)), said
+        assert (folder / "o" / name).stat().st_size > 5000
+    wrong: list[tuple[tuple[str, ...], str]] = [
+        (("--kind", "map"), "expected a time for the map, as --at 30s"),
+        (("--kind", "map", "--at", "2s", "--measure", "delay"), "--kind map is of a run: --measure cannot be used"),
+        (("--at", "2s"), "--at is the time of a map: expected --kind map with it"),
+        (("--kind", "timeline", "--run", "7"), "nothing with a time was recorded in run 7"),
+        (("--kind", "bars", "--against", "flow.tcp=vegas"), "a plot of the kind bars has no differences"),
+        (("--width", "page"), "expected column, text or inches from 2 to 40, found 'page'"),
+    ]
+    for arguments, expected in wrong:
+        code, said = _plot("o", *arguments)
+        assert (code, expected in " ".join(said.split())) == (2, True), said
 
 
 def test_a_map(folder: Path) -> None:

@@ -224,7 +224,7 @@ def test_an_unknown_format_is_named(results: Results, tmp_path: Path) -> None:
 
 
 def test_bars_stand_at_the_means(results: Results) -> None:
-    figure = results.plot("goodput")
+    figure = results.plot("goodput", kind="bars")
     (axis,) = figure.axes
     heights = [bar.get_height() for bar in axis.patches if isinstance(bar, Rectangle)]
     assert heights == pytest.approx([400 / 3, 460 / 3])

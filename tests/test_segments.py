@@ -346,7 +346,7 @@ def test_the_command_records_and_draws(short: Path, tmp_path: Path, monkeypatch:
         (("run", "FILE", "--segments=x"), "expected numbers of flows such as 0,2..4, found 'x'"),
         (("run", "FILE", "--segments", "0,4"), "there is no flow 4"),
         (("plot", "OUT", "--from", "1s"), "--from needs --segments"),
-        (("plot", "OUT", "--run", "0"), "--run needs --series or --segments"),
+        (("plot", "OUT", "--run", "0"), "--run needs --series, --segments, or --kind map or timeline"),
         (("plot", "OUT", "--segments", "--from", "soon"), "expected a time"),
         (("plot", "OUT", "--segments", "--flow", "3"), "no segments of flow 3 were recorded"),
         (("plot", "OUT", "--segments", "--unit", "bytes"), "is not one of 'kB', 'segments'"),

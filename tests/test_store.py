@@ -429,7 +429,7 @@ def test_folders_are_shown_and_merged_without_a_simulation(short: Path, tmp_path
     assert merged.flows.equals(hopyard.run(Scenario(SHORT), runs=3).flows)
     done = command("show", one, two, "--measure", "delay")
     assert (done.exit_code, "Delay" in done.stdout, "Goodput" in done.stdout) == (0, True, False)
-    told = json.loads(command("show", one, "--json").stdout)
+    told = json.loads(command("show", one, "--format", "json").stdout)
     assert told["cases"][0]["runs"] == 2
     assert told["cases"][0]["measures"]["goodput"]["unit"] == "kbit/s"
     done = command("plot", one, "--measure", "delay", "-o", tmp_path / "delay.svg")

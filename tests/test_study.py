@@ -71,7 +71,7 @@ measure = "goodput"
 [[figure]]
 name = "boxes"
 title = "Delay"
-kind = "boxes"
+kind = "box"
 x = "sender"
 panels = "hops"
 measure = "delay"

@@ -385,7 +385,7 @@ def test_fields_and_marks(folder: Path) -> None:
         ('lines = "sender"\nmeasure = "goodput"\nagainst', 'measure = "goodput"\nagainst', "lines"),
         ("ratio = true", 'ratio = true\npublishd = "no"', "there is no key table.0.publishd"),
         ('against = { sender = "NewReno" }\nratio', "ratio", "a ratio needs the case"),
-        ('kind = "heat"', 'kind = "boxes"', "against is for kind = lines, bars or heat"),
+        ('kind = "heat"', 'kind = "box"', "against is for kind = lines, bars or heat"),
         ('kind = "heat"', 'kind = "lines"\nlog_y = true', "may be below zero: expected no log_y"),
         (
             'lines = "sender"\nmeasure = "goodput"\nbeside',

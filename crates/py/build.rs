@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 /// The crates that decide what a run gives.
-const CRATES: [&str; 5] = ["engine", "model", "scenario", "kernels", "coupling"];
+const CRATES: [&str; 8] = ["engine", "wire", "net", "hosts", "model", "scenario", "kernels", "coupling"];
 
 fn main() -> io::Result<()> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

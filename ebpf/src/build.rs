@@ -17,7 +17,7 @@ pub struct Sources(pub PathBuf);
 impl Default for Sources {
     /// Those beside this crate.
     fn default() -> Self {
-        Self(Path::new(env!("CARGO_MANIFEST_DIR")).join("../python/hopyard/kernels/linux/modules"))
+        Self(Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/hopyard_kernels/modules"))
     }
 }
 

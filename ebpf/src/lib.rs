@@ -1,6 +1,6 @@
 //! TCP variants for the running kernel: compiled from the sources of the modules, loaded as eBPF `struct_ops`.
 //!
-//! The sources are those of `python/hopyard/kernels/linux/modules`, which have a licence of their own (GPL-2.0). They
+//! The sources are those of `kernels/hopyard_kernels/modules`, which have a licence of their own (GPL-2.0). They
 //! are compiled on the machine on which they run, with the types of its kernel: nothing of them is in this program.
 
 mod build;

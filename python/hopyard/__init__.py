@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hopyard._core import __version__
     from hopyard.congestion import CongestionControl
     from hopyard.errors import CaptureError, Problem, ScenarioError, SimulationError
+    from hopyard.replaying.page import replay
     from hopyard.results.results import Results
     from hopyard.running.run import Interrupted, run
     from hopyard.running.stepping import Completion, Datagram, Simulation, start
@@ -38,6 +39,7 @@ __all__ = [
     "__version__",
     "load",
     "load_results",
+    "replay",
     "run",
     "start",
 ]
@@ -59,6 +61,7 @@ _HOMES = {
     "__version__": "_core",
     "load": "scenario.scenario",
     "load_results": "study.frames",
+    "replay": "replaying.page",
     "run": "running.run",
     "start": "running.stepping",
 }

@@ -1,8 +1,9 @@
-"""Files that are written whole: the former file stays until the new one is complete."""
+"""Files that are written whole: the former file stays until the new one is complete. Files that one process has."""
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,6 +41,35 @@ def whole(path: Path, save: Callable[[Path], object]) -> None:
     finally:
         if not in_place:
             beside.unlink(missing_ok=True)
+
+
+#: A place behind the end of a file: Windows lets nobody read what is locked.
+_FAR = 1 << 30
+
+
+def lock(handle: int) -> bool:
+    """Takes an open file for this process, until the process ends. Returns whether no other process has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(handle, _FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(handle, 0, os.SEEK_SET)
+        return True
+    try:
+        import fcntl
+    except ImportError:
+        # In a browser there is no other process.
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def write_text(path: Path, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hopyard import _core
+from hopyard.plot.canvas import on_page, width_of
 from hopyard.plot.network import MOST_FLOWS, draw
 from hopyard.running.stepping import start
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 MOST_HOPS = 64
 
 
-def network(scenario: Scenario, at: str | float, run: int = 0) -> Plot:
+def network(scenario: Scenario, at: str | float, run: int = 0, *, width: str | float | None = None) -> Plot:
     """A map of a run at a time.
 
     A line joins nodes within the reception range, if the scenario gives one in metres. A coloured
@@ -28,6 +29,7 @@ def network(scenario: Scenario, at: str | float, run: int = 0) -> Plot:
         scenario: what is run.
         at: the time, such as "30 s".
         run: the number of the run.
+        width: for a paper: its "column", its "text", or a number of inches.
 
     Raises:
         ValueError: when the time lies after the end, or no node has a radio.
@@ -45,7 +47,7 @@ def network(scenario: Scenario, at: str | float, run: int = 0) -> Plot:
             (int(row["flow"]), *_way(simulation, int(row["source"]), int(row["destination"])))
             for row in flows.slice(0, MOST_FLOWS).to_pylist()
         ]
-    return draw(scenario, table, ways, seconds, run, flows.num_rows)
+    return on_page(width_of(width), lambda: draw(scenario, table, ways, seconds, run, flows.num_rows))
 
 
 def _seconds(at: str | float) -> float:

@@ -33,6 +33,8 @@ ONCE = Path(__file__).parent / "once.py"
 #: idle runs come first: nothing has to rest during the others.
 REPEATED = "kernels_repeated.csv"
 STATES = ("idle", "loaded")
+#: The scenarios of these runs: a network of Hopyard's nodes, and kernels that are nodes themselves.
+SCENARIOS = ("mixed", "babeld")
 #: The number of the user without rights.
 NOBODY = 65534
 #: For each stack the sizes of two transfers, and the duration of the runs: their difference is free
@@ -126,12 +128,12 @@ def places(kernels: Path, nobody: str | None) -> Iterator[tuple[str, Place]]:
         yield "nobody", Place(nobody, kernels, NOBODY)
 
 
-def compare(place: Place, version: str, runs: int, jobs: int) -> dict[str, object]:
+def compare(place: Place, scenario: str, version: str, runs: int, jobs: int) -> dict[str, object]:
     """How many of some runs have the digest and the capture of the first."""
     loads = []
 
     def once(_number: int) -> Found:
-        run = place.run("mixed.toml", f"linux.version={version}", capture=True)
+        run = place.run(f"{scenario}.toml", f"linux.version={version}", capture=True)
         loads.append(os.getloadavg()[0])
         return run
 
@@ -158,23 +160,30 @@ def main() -> None:
 @click.option("--runs", type=click.IntRange(min=2), default=100, help="Runs of each kind.")
 @click.option("--nobody", metavar="PYTHON", help="A Python with Hopyard that every user can start.")
 @click.option("--state", type=click.Choice(STATES), help="This state only; the other's rows stay.")
-def repeated(runs: int, nobody: str | None, state: str | None) -> None:
-    """Make one run many times: two versions, idle and under load, as root and as nobody."""
+@click.option("--scenario", type=click.Choice(SCENARIOS), help="This scenario only; the other's rows stay.")
+def repeated(runs: int, nobody: str | None, state: str | None, scenario: str | None) -> None:
+    """Make one run many times: all built versions, idle and under load, as root and as nobody."""
     cores = os.cpu_count() or 1
+    made = [(name, each) for each in STATES for name in SCENARIOS if state in (None, each) and scenario in (None, name)]
     rows: list[dict[str, object]] = []
-    if state is not None and (RESULTS / REPEATED).exists():
+    if (RESULTS / REPEATED).exists():
         with (RESULTS / REPEATED).open(newline="", encoding="utf-8") as file:
-            rows += [row for row in csv.DictReader(file) if row["state"] != state]
-    for each in STATES if state is None else (state,):
+            rows += [row for row in csv.DictReader(file) if (row["scenario"], row["state"]) not in made]
+    built = {kernel.version for kernel in cache.built()}
+    for name, each in made:
         others = 2 * cores if each == "loaded" else 0
-        for version in cache.VERSIONS:
+        for version in filter(built.__contains__, cache.VERSIONS):
             with public() as kernels, busy(others):
                 for user, place in places(kernels, nobody):
-                    row = compare(place, version, runs, jobs=cores)
-                    head = {"kernel": cache.newest(version).release, "state": each, "user": user}
+                    row = compare(place, name, version, runs, jobs=cores)
+                    head = {"scenario": name, "kernel": cache.newest(version).release, "state": each, "user": user}
                     rows.append(head | row)
                     click.echo(json.dumps(rows[-1]))
-    write(REPEATED, sorted(rows, key=lambda it: STATES.index(str(it["state"]))))
+    write(REPEATED, sorted(rows, key=_place))
+
+
+def _place(row: dict[str, object]) -> tuple[int, int]:
+    return SCENARIOS.index(str(row["scenario"])), STATES.index(str(row["state"]))
 
 
 def least(place: Place, scenario: str, *settings: str) -> Found:
@@ -200,9 +209,10 @@ def costs(place: Place, version: str) -> list[dict[str, object]]:
     short, long = (least(place, "wire.toml", of, f"duration={each} s", "linux.sample=1000 s") for each in IDLE)
     idle = (long["cpu_s"] - short["cpu_s"]) / (IDLE[1] - IDLE[0]) / ENDS
     add("an idle kernel and second", 1e3 * idle, "ms")
-    fifty = place.run("fifty.toml", of)
-    for name, unit in (("cpu_s", "s"), ("wall_s", "s"), ("segments", ""), ("memory_kb", "kB")):
-        add(f"50 kernels, 60 s: {name.partition('_')[0]}", fifty[name], unit)  # type: ignore[literal-required]
+    for scenario, what in (("fifty.toml", "50 kernels, 60 s"), ("routers.toml", "50 nodes with babeld, 120 s")):
+        fifty = place.run(scenario, of)
+        for name, unit in (("cpu_s", "s"), ("wall_s", "s"), ("segments", ""), ("memory_kb", "kB")):
+            add(f"{what}: {name.partition('_')[0]}", fifty[name], unit)  # type: ignore[literal-required]
     return rows
 
 

@@ -70,22 +70,22 @@ impl<P: Probe> Hosts<P> {
         Ok(Self { world, nodes, devices, tickets, left, stations: None, radios: None, refused })
     }
 
-    /// Attaches kernels that are these nodes. The queues of their interfaces have this room.
-    pub fn of_nodes(mut world: World<P>, nodes: Vec<NodeId>, room: usize) -> Result<Self, InjectError> {
+    /// Attaches kernels that are these nodes, in the order of the stations.
+    pub fn of_nodes(mut world: World<P>, nodes: Vec<NodeId>, stations: Stations) -> Result<Self, InjectError> {
         nodes.iter().try_for_each(|&node| world.attach_frames(node.into()))?;
         let (devices, tickets, left, refused) = Default::default();
-        Ok(Self { world, nodes, devices, tickets, left, stations: Some(Stations::new(room)), radios: None, refused })
+        Ok(Self { world, nodes, devices, tickets, left, stations: Some(stations), radios: None, refused })
     }
 
-    /// Attaches kernels that are these nodes, and have Linux's Wi-Fi. The queues of their interfaces have this room.
+    /// Attaches kernels that are these nodes, in the order of the stations, and have Linux's Wi-Fi.
     pub fn of_radios(
         world: World<P>,
         nodes: Vec<NodeId>,
-        room: usize,
+        stations: Stations,
         (wireless, spec): (&Wireless, &Spec),
     ) -> Result<Self, InjectError> {
-        let radios = Some(Radios::new(wireless.clone(), room, &nodes, spec));
-        Ok(Self { radios, ..Self::of_nodes(world, nodes, room)? })
+        let radios = Some(Radios::new(wireless.clone(), stations.room, &nodes, spec));
+        Ok(Self { radios, ..Self::of_nodes(world, nodes, stations)? })
     }
 
     pub(crate) fn refuse(&mut self, node: NodeId, why: &'static str) -> Sending {
@@ -104,14 +104,14 @@ impl<P: Probe> Hosts<P> {
             Err(why) => return Ok(self.refuse(node, why)),
         };
         let Some(stations) = &mut self.stations else { return Ok(Sending::Done) };
-        let station = stations.all.entry(kernel).or_default();
-        if station.count >= stations.room {
-            station.held.push_back((frame.to_vec(), ticket));
+        if stations.all[kernel].count >= stations.room {
+            stations.all[kernel].held.push_back((frame.to_vec(), ticket));
             return Ok(Sending::Pending);
         }
-        match self.world.inject_frame(node.into(), at, receiver, frame) {
+        let begin = stations.begin(kernel, at, receiver);
+        match self.world.inject_frame(node.into(), begin, receiver, frame) {
             Ok(token) => {
-                station.count += 1;
+                stations.all[kernel].count += 1;
                 self.tickets.insert(token, ticket);
                 Ok(Sending::Pending)
             }
@@ -178,7 +178,7 @@ impl<P: Probe> Hosts<P> {
     }
 
     fn station(&mut self, kernel: usize) -> Option<&mut Station> {
-        self.stations.as_mut()?.all.get_mut(&kernel)
+        self.stations.as_mut()?.all.get_mut(kernel)
     }
 }
 

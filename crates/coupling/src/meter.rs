@@ -9,8 +9,8 @@ use std::net::Ipv4Addr;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::FlowDrops;
-use hopyard_model::observe::{FlowMeter, NetworkView, PacketEvent, Probe};
-use hopyard_model::packet::{Body, ETHERNET, Packet};
+use hopyard_model::observe::{FlowMeter, NetworkView, PacketEvent, PathCounts, PathRow, Probe};
+use hopyard_model::packet::{Body, ETHERNET, FlowId, Packet};
 use hopyard_scenario::LinuxFlow;
 use hopyard_wire::ipv4::{Header, Protocol};
 
@@ -46,9 +46,11 @@ pub type Ends = (Ipv4Addr, u16, Ipv4Addr, u16);
 pub struct Meters {
     from: Time,
     interval: Span,
-    /// The nodes and ports of the connections.
-    connections: Vec<(NodeId, u16, NodeId, u16)>,
+    /// The nodes and ports of the connections, and the numbers of their flows.
+    connections: Vec<(NodeId, u16, NodeId, u16, FlowId)>,
     flows: BTreeMap<Ends, Meter>,
+    /// The paths that their datagrams in frames took, if they are recorded.
+    paths: Option<PathCounts>,
 }
 
 /// The meter of a flow.
@@ -65,11 +67,23 @@ struct Meter {
     beyond: BTreeMap<u64, u64>,
     /// When the datagrams in frames that are on their way left the source, and with which time to live; by
     /// identification and sequence number. Each hop has a frame of its own.
-    departed: BTreeMap<(u16, u32), (Time, u8)>,
+    departed: BTreeMap<(u16, u32), Departed>,
     /// The nodes at the ends.
     nodes: [NodeId; 2],
+    /// The number of the flow.
+    flow: FlowId,
     /// Delivered bytes and IP bytes of each interval in which something arrived, by its number.
     series: BTreeMap<u64, (u64, u64)>,
+}
+
+/// A datagram in a frame that has left its source.
+#[derive(Debug)]
+struct Departed {
+    at: Time,
+    /// Its time to live then.
+    ttl: u8,
+    /// The nodes that it has reached.
+    path: Vec<NodeId>,
 }
 
 /// The contents of a TCP segment.
@@ -89,17 +103,28 @@ impl Segment {
     const fn counts(&self) -> bool {
         self.payload > 0 || self.is_syn
     }
+
+    /// Tells its datagram from others of the flow.
+    const fn key(&self) -> (u16, u32) {
+        (self.identification, self.sequence)
+    }
 }
 
 impl Meters {
-    /// Meters for these flows, which count from a time on. Series have samples at multiples of the interval.
-    pub fn new(from: Time, interval: Span, flows: &[LinuxFlow]) -> Self {
+    /// Meters for these flows, which count from a time on. Series have samples at multiples of the interval. `paths`
+    /// says whether the paths of datagrams in frames are recorded.
+    pub fn new(from: Time, interval: Span, flows: &[LinuxFlow], paths: bool) -> Self {
         let connection = |(number, flow): (usize, &LinuxFlow)| {
             let (source, sink) = ports(number);
-            (flow.from, source, flow.to, sink)
+            (flow.from, source, flow.to, sink, FlowId(flow.number as u32))
         };
         let connections = flows.iter().enumerate().map(connection).collect();
-        Self { from, interval, connections, flows: BTreeMap::new() }
+        Self { from, interval, connections, flows: BTreeMap::new(), paths: paths.then(PathCounts::default) }
+    }
+
+    /// A row for each path of each flow over nodes that are kernels, if they are recorded.
+    pub fn paths(&self) -> Vec<PathRow> {
+        self.paths.as_ref().map(PathCounts::rows).unwrap_or_default()
     }
 
     /// The measures of a flow.
@@ -161,11 +186,11 @@ impl Meters {
 
     fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let (counts, step) = (now >= self.from, self.interval.nanos().max(1));
-        let Some((segment, meter)) = self.find(packet) else { return };
-        if !segment.counts() || is_frame(packet) && node != meter.nodes[1] {
-            return;
+        let Some((segment, meter)) = self.find(packet).filter(|it| it.0.counts()) else { return };
+        if is_frame(packet) && node != meter.nodes[1] {
+            return meter.passes(node, &segment);
         }
-        let (created, hops) = meter.way_of(packet, &segment);
+        let (created, hops, path) = meter.way_of(packet, &segment);
         let (unique, delivered) =
             if segment.payload > 0 { meter.arrive(segment.sequence, segment.payload) } else { (0, 0) };
         let is_first_syn = segment.is_syn && !std::mem::replace(&mut meter.is_opened, true);
@@ -176,6 +201,10 @@ impl Meters {
         it.unique_bytes += if counts { unique } else { 0 };
         it.packets.on_arrival(segment.bytes, hops, created, unique > 0 || is_first_syn, now);
         it.packets.on_delivered(delivered, now);
+        let flow = meter.flow;
+        if let Some((paths, path)) = self.paths.as_mut().zip(path) {
+            paths.add(flow, true, [path, vec![node]].concat());
+        }
     }
 
     fn on_drop(&mut self, now: Time, packet: &Packet) {
@@ -192,6 +221,12 @@ impl Meters {
         {
             meter.measured.dropped.packets += u64::from(segment.counts());
         }
+        if let Some((segment, meter)) = self.find(packet)
+            && let Some(it) = meter.departed.remove(&segment.key())
+        {
+            let flow = meter.flow;
+            self.paths.iter_mut().for_each(|paths| paths.add(flow, false, it.path.clone()));
+        }
     }
 }
 
@@ -203,8 +238,8 @@ impl Probe for Meters {
     fn on_start(&mut self, network: &NetworkView<'_>) {
         // A node's first interface has the node's number.
         let address = |node: NodeId| network.interfaces.get(node.index()).map(|it| it.address);
-        let meter = |&(from, source, to, sink): &_| {
-            Some(((address(from)?, source, address(to)?, sink), Meter::new(self.from, [from, to])))
+        let meter = |&(from, source, to, sink, flow): &_| {
+            Some(((address(from)?, source, address(to)?, sink), Meter::new(self.from, [from, to], flow)))
         };
         self.flows = self.connections.iter().filter_map(meter).collect();
     }
@@ -222,9 +257,10 @@ impl Probe for Meters {
 
 impl Meter {
     /// A meter that counts from a time on.
-    fn new(from: Time, nodes: [NodeId; 2]) -> Self {
+    fn new(from: Time, nodes: [NodeId; 2], flow: FlowId) -> Self {
         let (beyond, departed, series) = Default::default();
-        Self { measured: Measured::new(from), first: None, sent: 0, is_opened: false, beyond, departed, nodes, series }
+        let (measured, first) = (Measured::new(from), None);
+        Self { measured, first, sent: 0, is_opened: false, beyond, departed, nodes, flow, series }
     }
 
     /// Notes a datagram in a frame, if it leaves the source with it.
@@ -233,22 +269,27 @@ impl Meter {
         if is_source {
             if self.departed.len() >= MOST_UNDER_WAY {
                 // Those that kernels on the way have lost, mostly.
-                self.departed.retain(|_, (at, _)| now.since(*at) < FORGOTTEN);
+                self.departed.retain(|_, it| now.since(it.at) < FORGOTTEN);
             }
-            self.departed.insert((segment.identification, segment.sequence), (now, segment.ttl));
+            self.departed.insert(segment.key(), Departed { at: now, ttl: segment.ttl, path: vec![node] });
         }
         is_source
     }
 
-    /// When a packet that has arrived was made, and how many hops it took.
-    fn way_of(&mut self, packet: &Packet, segment: &Segment) -> (Time, u8) {
-        if !is_frame(packet) {
-            return (packet.created, packet.hops);
+    /// Notes that a datagram in a frame has reached a node on its way.
+    fn passes(&mut self, node: NodeId, segment: &Segment) {
+        if let Some(it) = self.departed.get_mut(&segment.key()) {
+            it.path.push(node);
         }
-        match self.departed.remove(&(segment.identification, segment.sequence)) {
-            Some((at, ttl)) => (at, packet.hops + ttl.saturating_sub(segment.ttl)),
-            // A second copy.
-            None => (packet.created, packet.hops),
+    }
+
+    /// When a packet that has arrived was made, how many hops it took, and the nodes before this one, if it was in a
+    /// frame.
+    fn way_of(&mut self, packet: &Packet, segment: &Segment) -> (Time, u8, Option<Vec<NodeId>>) {
+        match self.departed.remove(&segment.key()).filter(|_| is_frame(packet)) {
+            Some(it) => (it.at, packet.hops + it.ttl.saturating_sub(segment.ttl), Some(it.path)),
+            // It was in no frame, or it is a second copy.
+            None => (packet.created, packet.hops, None),
         }
     }
 
@@ -348,7 +389,7 @@ fn parse(datagram: &[u8]) -> Option<Segment> {
 #[cfg(test)]
 mod tests {
     use hopyard_model::address::InterfaceId;
-    use hopyard_model::packet::{FlowId, Form};
+    use hopyard_model::packet::Form;
 
     use super::*;
 
@@ -383,8 +424,9 @@ mod tests {
     }
 
     fn meters(from: Time) -> Meters {
-        let flows = BTreeMap::from([(ENDS, Meter::new(from, [NodeId(0), NodeId(1)]))]);
-        Meters { from, interval: Span::from_millis(10), connections: Vec::new(), flows }
+        let flows = BTreeMap::from([(ENDS, Meter::new(from, [NodeId(0), NodeId(1)], FlowId(3)))]);
+        let paths = Some(PathCounts::default());
+        Meters { from, interval: Span::from_millis(10), connections: Vec::new(), flows, paths }
     }
 
     fn known(meters: &Meters) -> Measured {
@@ -456,6 +498,12 @@ mod tests {
             let counts = known(&meters);
             assert_eq!((counts.packets.sent, counts.packets.arrived, counts.packets.hops), (1, 1, 3));
             assert_eq!(counts.packets.mean_delay(), Some(Span::from_millis(8)));
+            meters.on_originated(at(20), NodeId(0), &frames[0]);
+            meters.on_delivered(at(21), NodeId(7), &frames[0]);
+            meters.on_lost(at(22), &frames[1]);
+            let paths = meters.paths().into_iter().map(|it| (it.flow, it.fate, it.path, it.packets));
+            let expected = [("delivered", "0 7 1"), ("dropped", "0 7")];
+            assert_eq!(paths.collect::<Vec<_>>(), expected.map(|(fate, path)| (3, fate, path.to_owned(), 1)));
         }
     }
 
@@ -506,7 +554,7 @@ mod tests {
 
     #[test]
     fn ranges_that_overlap_are_joined() {
-        let mut meter = Meter { first: Some(0), ..Meter::new(Time::ZERO, [NodeId(0), NodeId(1)]) };
+        let mut meter = Meter { first: Some(0), ..Meter::new(Time::ZERO, [NodeId(0), NodeId(1)], FlowId(0)) };
         let mut arrive = |sequence, payload| {
             let found = meter.arrive(sequence, payload);
             meter.measured.packets.on_delivered(found.1, Time::ZERO);

@@ -275,7 +275,7 @@ fn orders<'a>(
         orders.extend(hidden.iter().map(|folder| Order::Show { folder: folder.display().to_string() }));
         orders.push(Order::End { start: site.end });
     }
-    orders.extend(programs.iter().map(|((program, path), number)| program.order(*number, path)));
+    orders.extend(programs.iter().map(|((program, path), number)| program.order(*number, path, site.first(node))));
     if options.sample > Span::ZERO {
         orders.push(Order::Sample { interval: options.sample, from: site.from, to: site.end });
     }

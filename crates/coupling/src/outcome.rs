@@ -4,7 +4,7 @@
 //! times and counts by phase, and the delay of the application. Timeouts and fast retransmits that are not known are
 //! empty.
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 use hopyard_model::observe::{FlowCounts, FlowRow, PacketsLeft, ProgramRow, SeriesRow};
 use hopyard_model::transport::connection::SenderCounters;
 use hopyard_model::world::Quantity;
@@ -37,16 +37,23 @@ pub fn flow(
     FlowRow { timeouts, fast_retransmits, application_delay_ms: None, ..row }
 }
 
-/// Puts the series of a flow up to a time in the place of the rows that its number has.
-pub fn series(
-    rows: &mut Vec<SeriesRow>,
-    number: usize,
-    quantities: &[Quantity],
-    samples: &[Sample],
-    meters: &Meters,
-    ends: Ends,
-    end: Time,
-) {
+/// The sources of the samples of a flow.
+#[derive(Clone, Copy)]
+pub struct Sampled<'a> {
+    /// The samples of its socket.
+    pub samples: &'a [Sample],
+    pub meters: &'a Meters,
+    pub ends: Ends,
+    /// The hops of its route from a time on, where kernels route.
+    pub hops: &'a [(Time, Option<usize>)],
+    /// The time between two samples.
+    pub interval: Span,
+    /// The time of the last one at the latest.
+    pub end: Time,
+}
+
+/// Puts the series of a flow in the place of the rows that its number has.
+pub fn series(rows: &mut Vec<SeriesRow>, number: usize, quantities: &[Quantity], sampled: Sampled<'_>) {
     let flow = number as u32;
     rows.retain(|row| row.flow != flow);
     for &quantity in quantities {
@@ -57,7 +64,7 @@ pub fn series(
             unit: quantity.unit(),
             value,
         };
-        rows.extend(values(quantity, samples, meters, ends, end).into_iter().map(row));
+        rows.extend(values(quantity, sampled).into_iter().map(row));
     }
     // Samples of one time and flow keep their order.
     rows.sort_by(|a, b| a.time_s.total_cmp(&b.time_s).then(a.flow.cmp(&b.flow)));
@@ -83,7 +90,8 @@ pub fn program(number: u32, program: &Program, state: &ProgramState) -> ProgramR
 }
 
 /// The samples of a quantity.
-fn values(quantity: Quantity, samples: &[Sample], meters: &Meters, ends: Ends, end: Time) -> Vec<(Time, f64)> {
+fn values(quantity: Quantity, sampled: Sampled<'_>) -> Vec<(Time, f64)> {
+    let Sampled { samples, meters, ends, hops, interval, end } = sampled;
     let of_sockets = |value: fn(&Sample) -> Option<f64>| {
         samples.iter().filter_map(|it| Some((it.at, value(it)?))).collect::<Vec<_>>()
     };
@@ -102,8 +110,15 @@ fn values(quantity: Quantity, samples: &[Sample], meters: &Meters, ends: Ends, e
         Quantity::Rto => of_sockets(|it| Some(it.rto_ms / 1e3)),
         Quantity::Goodput => of_arrivals(|(_, delivered, _)| delivered),
         Quantity::Throughput => of_arrivals(|(_, _, network)| network),
-        // These are of senders whose inside is known, and of the network's routes.
-        Quantity::Hops | Quantity::Bandwidth | Quantity::PacingGap => Vec::new(),
+        Quantity::Hops => {
+            let step = interval.nanos().max(1);
+            let count = if hops.is_empty() { 0 } else { end.nanos() / step };
+            let value = |at: Time| hops[..hops.partition_point(|it| it.0 <= at)].last()?.1;
+            let times = (1..=count).map(|number| Time::from_nanos(number * step));
+            times.filter_map(|at| Some((at, value(at)? as f64))).collect()
+        }
+        // These are of senders whose inside is known.
+        Quantity::Bandwidth | Quantity::PacingGap => Vec::new(),
     }
 }
 

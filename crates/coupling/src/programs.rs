@@ -6,8 +6,7 @@
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use hopyard_engine::Time;
@@ -16,7 +15,7 @@ use hopyard_model::address::NodeId;
 
 /// The search path of programs, in the guest and on this machine.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// The environment of every program; the variables of a scenario come on top of it.
+/// The environment of every program besides its node's number and address; the variables of a scenario come on top of it.
 const ENVIRONMENT: [(&str, &str); 4] = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("TZ", "UTC0")];
 /// Folders in whose place a guest has empty ones of its own.
 const HIDDEN: [&str; 4] = ["/tmp", "/run", "/var/tmp", "/dev/shm"];
@@ -34,7 +33,7 @@ pub struct Program {
     pub arguments: Vec<String>,
     /// When it begins.
     pub start: Time,
-    /// Variables of its environment besides `PATH`, `HOME`, `LANG` and `TZ`, or in their places.
+    /// Variables of its environment besides `NODE`, `ADDRESS`, `PATH`, `HOME`, `LANG` and `TZ`, or in their places.
     pub environment: Vec<(String, String)>,
     /// Its working folder: a path of the machine.
     pub folder: PathBuf,
@@ -146,11 +145,13 @@ impl Program {
         Ok(path)
     }
 
-    /// The order to run the program at this path.
-    pub(crate) fn order(&self, number: u32, path: &Path) -> Order {
+    /// The order to run the program at this path, at its node with this address.
+    pub(crate) fn order(&self, number: u32, path: &Path, address: Ipv4Addr) -> Order {
         let own = self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let is_set = |name: &str| self.environment.iter().any(|(it, _)| it == name);
-        let given = ENVIRONMENT.into_iter().filter(|(name, _)| !is_set(name));
+        let [node, address] = [self.node.to_string(), address.to_string()];
+        let of_node = [("NODE", node.as_str()), ("ADDRESS", address.as_str())];
+        let given = ENVIRONMENT.into_iter().chain(of_node).filter(|(name, _)| !is_set(name));
         let mut texts = vec![self.folder.display().to_string(), path.display().to_string()];
         texts.extend_from_slice(&self.arguments);
         texts.extend(given.chain(own).map(|(name, value)| format!("{name}={value}")));
@@ -164,8 +165,24 @@ impl Program {
     }
 }
 
+#[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
     fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+/// Nothing can be run in simulated time by a system without the permissions of Unix.
+#[cfg(not(unix))]
+fn is_executable(_: &Path) -> bool {
+    false
+}
+
+/// The path that these bytes are.
+fn path_of(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    return PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes));
+    #[cfg(not(unix))]
+    return PathBuf::from(String::from_utf8_lossy(bytes).into_owned());
 }
 
 /// Checks that a file can be run, and so the program that loads or interprets it.
@@ -194,7 +211,7 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
     if let Some(line) = head.strip_prefix(b"#!") {
         let line = line.split(|&it| it == b'\n').next()?;
         let word = line.split(|it| b" \t".contains(it)).find(|it| !it.is_empty())?;
-        return Some(PathBuf::from(std::ffi::OsStr::from_bytes(word)));
+        return Some(path_of(word));
     }
     /// The type of a program header that names the loader.
     const INTERPRETER: u64 = 3;
@@ -211,11 +228,13 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
     let (begin, length) = (number(header + 8, 8)? as usize, number(header + 32, 8)? as usize);
     let name = head.get(begin..begin.checked_add(length)?)?;
     let name = name.split(|&it| it == 0).next()?;
-    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
+    Some(path_of(name))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn program(arguments: &[&str]) -> Program {
@@ -270,9 +289,11 @@ mod tests {
 
     #[test]
     fn orders_have_the_arguments_and_the_environment() {
-        let order = program(&["a", ""]).order(7, Path::new("/bin/a"));
+        let order = program(&["a", ""]).order(7, Path::new("/bin/a"), Ipv4Addr::new(10, 0, 0, 1));
         let path = format!("PATH={PATH}");
-        let texts = ["/", "/bin/a", "a", "", &path, "HOME=/tmp", "LANG=C.UTF-8", "TZ=CET"].map(str::to_owned).into();
+        let of_node = ["NODE=0", "ADDRESS=10.0.0.1", "TZ=CET"];
+        let texts = [&["/", "/bin/a", "a", "", &path, "HOME=/tmp", "LANG=C.UTF-8"][..], &of_node].concat();
+        let texts = texts.into_iter().map(str::to_owned).collect();
         assert_eq!(order, Order::Program { number: 7, start: Time::ZERO, arguments: 2, texts });
     }
 

@@ -24,8 +24,6 @@ use hopyard_scenario::sections::{Linux, Wifi};
 use hopyard_wire::HardwareAddress;
 use hopyard_wire::hwsim::{Outgoing, STAGES, ToKernel, flags, rate_flags};
 
-use crate::stations::interface_of;
-
 /// The rates of hwsim's list for the 2.4 GHz band, in 100 kb/s: those of 802.11b, and then those of OFDM.
 const RATES: [u64; 12] = [10, 20, 55, 110, 60, 90, 120, 180, 240, 360, 480, 540];
 /// How many of them are of 802.11b.
@@ -212,11 +210,12 @@ impl Radios {
         self.name(kernel, outgoing.radio);
         let frame = &outgoing.frame;
         let address = |from: usize| frame.get(from..).and_then(|it| it.first_chunk::<6>()).copied();
+        let station = |it: [u8; 6]| InterfaceId::of_station(HardwareAddress(it));
         let receiver = address(RECEIVER).map(|to| match to[0] & 1 {
             1 => Some(InterfaceId::BROADCAST),
-            _ => interface_of(to),
+            _ => station(to),
         });
-        let is_own = address(TRANSMITTER).and_then(interface_of) == Some(node.into());
+        let is_own = address(TRANSMITTER).and_then(station) == Some(node.into());
         let series = self.wireless.series(&outgoing.series);
         let found = match (receiver, series) {
             (None, _) => Err("broken_frame"),

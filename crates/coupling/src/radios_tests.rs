@@ -10,6 +10,7 @@ use hopyard_wire::hwsim::{FromKernel, Stage as Rate};
 
 use super::*;
 use crate::hosts::Hosts;
+use crate::stations::Stations;
 
 const NUMBER: HardwareAddress = HardwareAddress([0x42, 0, 0, 0, 0, 0]);
 /// The places of rates in hwsim's list.
@@ -30,7 +31,8 @@ fn hosts(wifi: &str, queue: u32) -> Hosts<()> {
     let world: World<()> = World::with_probe(&spec, ()).expect("a world");
     let nodes: Vec<_> = (0..3).map(NodeId).collect();
     let room = spec.link.queue_limit.capacity(spec.link.queue_length);
-    let mut hosts = Hosts::of_radios(world, nodes, room, (&wireless, &spec)).expect("radios");
+    let stations = Stations::new(&nodes, room, Streams::new(spec.seed, spec.run), Time::ZERO + spec.duration);
+    let mut hosts = Hosts::of_radios(world, nodes, stations, (&wireless, &spec)).expect("radios");
     for kernel in 0..3 {
         let address = station_of(InterfaceId(kernel));
         tell(&mut hosts, kernel as usize, Time::ZERO, &FromKernel::AddAddress { radio: NUMBER, address });

@@ -7,9 +7,8 @@ use std::path::PathBuf;
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_kernels::agent::Order;
 use hopyard_kernels::{Kind, Medium, Nic};
-use hopyard_model::address::NodeId;
+use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::observe::RouteChanges;
-use hopyard_model::observe::capture::station_of;
 use hopyard_model::routing;
 use hopyard_model::world::{BuildError, Spec, Watch, World};
 use hopyard_scenario::Scenario;
@@ -26,6 +25,8 @@ const WIFI: &str = "wlan0";
 const MESH: &str = "bat0";
 /// The time within which the daemons of all nodes begin.
 const SPREAD: Span = Span::from_secs(1);
+/// How often batman-adv is asked for its routes: it sends OGMs, from which they follow, once a second.
+const ASKING: Span = Span::from_secs(1);
 /// How long after `zebra` the daemons begin that ask it.
 const ZEBRA: Span = Span::from_secs(1);
 /// A network with fewer bits for its hosts has an address for all of them that one of the nodes may have.
@@ -103,8 +104,7 @@ const fn radio_of(linux: &Linux) -> &'static str {
 
 /// A program at a node, without a command yet.
 fn program_of(node: NodeId, start: Time) -> Program {
-    let environment = vec![("NODE".to_owned(), node.to_string())];
-    Program { node, arguments: Vec::new(), start, environment, folder: PathBuf::from("/tmp") }
+    Program { node, arguments: Vec::new(), start, environment: Vec::new(), folder: PathBuf::from("/tmp") }
 }
 
 /// The programs of a node's routing over the device of its radio.
@@ -200,7 +200,8 @@ impl Routers {
     }
 
     /// A change of a route, as a node's agent reports it. Nothing if the destination is no other node. `addresses` has
-    /// the destination's address and then the next hop's, which is zero where the destination is a neighbour.
+    /// the destination's address and then the next hop's: of IPv4, where it is zero if the destination is a neighbour,
+    /// or those of the radios of batman-adv.
     pub fn route_event(
         &self,
         (at, node): (Time, NodeId),
@@ -208,10 +209,17 @@ impl Routers {
         addresses: &[u8],
         owner: impl Fn(Ipv4Addr) -> Option<NodeId>,
     ) -> Option<RouteEvent> {
-        let bytes: [u8; 8] = addresses.try_into().ok().filter(|_| prefix == 32)?;
-        let [a, b, c, d, by @ ..] = bytes;
-        let destination = owner(Ipv4Addr::new(a, b, c, d)).filter(|it| *it != node)?;
-        let next_hop = || if by == [0; 4] { Some(destination) } else { owner(by.into()) };
+        let station = |mac: &[u8]| <[u8; 6]>::try_from(mac).ok().map(HardwareAddress).and_then(InterfaceId::of_station);
+        let of_radio = |mac: &[u8]| station(mac).map(|it| NodeId(it.0));
+        let of_ip = |bytes: &[u8]| <[u8; 4]>::try_from(bytes).ok().and_then(|it| owner(it.into()));
+        let (destination, by) = addresses.split_at(addresses.len() / 2);
+        let find = |bytes: &[u8]| match (bytes.len(), prefix) {
+            (4, 32) => of_ip(bytes),
+            (6, _) => of_radio(bytes),
+            _ => None,
+        };
+        let destination = find(destination).filter(|it| *it != node)?;
+        let next_hop = || if by == [0; 4] { Some(destination) } else { find(by) };
         let change = match added {
             0 => Change::Removed(next_hop()?),
             1 => Change::Added(next_hop()?),
@@ -225,7 +233,7 @@ impl Routers {
         if self.wireless.is_some() {
             return vec![Nic { kind: Kind::Radio, ..Nic::default() }];
         }
-        let HardwareAddress(mac) = station_of(node.into());
+        let HardwareAddress(mac) = InterfaceId::from(node).station();
         // A larger datagram than the MAC carries was refused.
         let mtu = u16::try_from(self.mtu).unwrap_or(u16::MAX);
         vec![Nic { link: Some(Medium { mtu, speed: self.speed, carrier: true }), ..mac.into() }]
@@ -240,7 +248,7 @@ impl Routers {
         let radio = self.radio();
         orders.push(Order::Mtu { bytes: self.mtu, device: device(radio) });
         if let Some(wireless) = &self.wireless {
-            let [a, b, c, d, e, f] = station_of(node.into()).0;
+            let [a, b, c, d, e, f] = InterfaceId::from(node).station().0;
             let finds_paths = self.routing == LinuxRouting::Hwmp;
             orders.push(Order::Wifi {
                 mac: u64::from_ne_bytes([a, b, c, d, e, f, 0, 0]),
@@ -256,11 +264,12 @@ impl Routers {
             LinuxRouting::Batman(algorithm) => {
                 orders.push(Order::Up { device: device(radio) });
                 // A local address that no radio has.
-                let [_, rest @ ..] = station_of(node.into()).0;
+                let [_, rest @ ..] = InterfaceId::from(node).station().0;
                 let mac = [0x06, rest[0], rest[1], rest[2], rest[3], rest[4], 0, 0];
                 let algorithm = (*algorithm).to_owned();
                 let mac = u64::from_ne_bytes(mac);
                 orders.push(Order::Mesh { mac, mesh: device(MESH), device: device(radio), algorithm });
+                orders.push(Order::Originators { interval: ASKING, mesh: device(MESH) });
                 (MESH, prefix_of(addresses), 64)
             }
             // Neighbours of OSPF have to be of one network; and the paths of a mesh are found below IP.
@@ -273,11 +282,14 @@ impl Routers {
         let first = |node: &NodeId| addresses[node.index()].first().copied();
         for &(to, by) in static_routes {
             let (Some(address), Some(router)) = (first(&to), first(&by)) else { continue };
+            let mut router6 = address6(router);
             if to == by {
                 orders.push(Order::Route { address, prefix: 32, device: device(radio) });
+                router6 = Ipv6Addr::UNSPECIFIED;
             } else {
                 orders.push(Order::Via { address, router, device: device(radio) });
             }
+            orders.push(Order::Route6 { address: address6(address), router: router6, device: device(radio) });
         }
         orders
     }
@@ -305,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_has_the_same_address_in_ipv6() {
+    fn an_address_of_ipv6_ends_with_that_of_ipv4() {
         assert_eq!(address6(Ipv4Addr::new(10, 0, 0, 3)).to_string(), "fd00::a00:3");
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use hopyard_engine::{Span, Time};
+use hopyard_engine::{Span, Streams, Time};
 use hopyard_kernels::agent::Report;
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
@@ -17,11 +17,12 @@ use hopyard_scenario::LinuxFlow;
 use crate::hosts::Hosts;
 use crate::meter::{Ends, Measured, Meters};
 use crate::orders::{Options, Site, flow_of, guest, ports};
-use crate::outcome;
+use crate::outcome::{self, Sampled};
 use crate::programs::{Program, ProgramError, ProgramState};
 use crate::routers::Routers;
 use crate::routes::RouteEvents;
 use crate::state::{FlowState, Sample};
+use crate::stations::Stations;
 
 /// How long before the end of a run the programs that have not ended are told to end, so that their output is known.
 const ENDING: Span = Span::from_millis(2);
@@ -157,7 +158,8 @@ impl<P: Probe> Coupled<P> {
         if options.programs.len() > MOST_PROGRAMS {
             return Err(CouplingError::Programs(options.programs.len()));
         }
-        let meters = Meters::new(spec.measure_from, options.sample, flows);
+        let paths = options.routers.is_some() && spec.observe.recorded.paths;
+        let meters = Meters::new(spec.measure_from, options.sample, flows, paths);
         let world = World::with_probe(spec, (meters, probe))?;
         let addresses: Vec<_> = (0..world.node_count() as u32).map(|it| world.addresses(NodeId(it)).to_vec()).collect();
         let mtus: Vec<_> = (0..addresses.len() as u32).map(|it| world.mtus(NodeId(it))).collect();
@@ -194,10 +196,11 @@ impl<P: Probe> Coupled<P> {
         });
         let ends: Vec<Ends> = ends.collect();
         let room = spec.link.queue_limit.capacity(spec.link.queue_length);
+        let stations = || Stations::new(&nodes, room, Streams::new(spec.seed, spec.run), end);
         let mut hosts = if let Some(wireless) = routers.and_then(|it| it.wireless.as_ref()) {
-            Hosts::of_radios(world, nodes.clone(), room, (wireless, spec))?
+            Hosts::of_radios(world, nodes.clone(), stations(), (wireless, spec))?
         } else if routers.is_some() {
-            Hosts::of_nodes(world, nodes.clone(), room)?
+            Hosts::of_nodes(world, nodes.clone(), stations())?
         } else {
             let devices = nodes.iter().map(|&node| site.devices(node, options).to_vec()).collect();
             Hosts::new(world, nodes.clone(), devices)?
@@ -337,6 +340,8 @@ impl<P: Probe> Coupled<P> {
         let flows = || self.flows.iter().zip(&self.ends).enumerate();
         let samples = |flow| self.samples.iter().filter(|it| it.flow == flow).copied().collect::<Vec<_>>();
         let mut outcome = world.outcome(only);
+        let own_changes = std::mem::take(&mut outcome.route_changes);
+        let routes = self.routes.beside(&own_changes);
         outcome.fill(only, world.now(), |report| {
             report.table(|| {
                 let counts = world.flow_counts();
@@ -348,6 +353,10 @@ impl<P: Probe> Coupled<P> {
                     let number = state.flow.number;
                     if let (Some(row), Some(measured)) = (rows.get_mut(number), meters.measured(ends)) {
                         *row = outcome::flow(&counts[number], state, measured, left, &samples(flow));
+                        if self.routers.is_some() {
+                            let flow = &state.flow;
+                            row.route_changes = routes.changes(flow.from, flow.to, self.measure_from);
+                        }
                     }
                 }
                 rows
@@ -356,7 +365,10 @@ impl<P: Probe> Coupled<P> {
                 let mut rows = world.series().to_vec();
                 for (flow, (state, &ends)) in flows() {
                     let (number, quantities) = (state.flow.number, &self.quantities);
-                    outcome::series(&mut rows, number, quantities, &samples(flow), meters, ends, world.now());
+                    let (samples, hops) = (samples(flow), routes.hops(state.flow.from, state.flow.to));
+                    let (interval, end) = (self.interval, world.now());
+                    let sampled = Sampled { samples: &samples, meters, ends, hops: &hops, interval, end };
+                    outcome::series(&mut rows, number, quantities, sampled);
                 }
                 rows
             });
@@ -374,7 +386,8 @@ impl<P: Probe> Coupled<P> {
             if let Some(routers) = &self.routers {
                 let ends: Vec<_> =
                     self.flows.iter().map(|it| (it.flow.number as u32, it.flow.from, it.flow.to)).collect();
-                report.table(|| self.routes.rows(routers.routes, &ends));
+                report.table(|| self.routes.rows(routers.routes, &ends, own_changes.clone()));
+                report.table(|| meters.paths());
             }
             report.table(|| {
                 let programs = self.programs.iter().zip(0..);

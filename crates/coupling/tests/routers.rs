@@ -5,73 +5,10 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{at, scenario, skipped, with_kernel};
-use hopyard_coupling::{Coupled, CouplingError, Options, Program, Routers, daemons};
-use hopyard_engine::Time;
-use hopyard_model::address::NodeId;
-use hopyard_model::observe::Outcome;
+use common::chain::{CHAIN, options, program, run, started};
+use common::{at, scenario};
+use hopyard_coupling::{Options, Routers};
 use hopyard_model::world::Watch;
-
-/// Four nodes in a row, each of which reaches the next one alone. `ROUTING` and further keys come behind it.
-const CHAIN: &str = r#"
-duration = "60 s"
-[nodes]
-count = 4
-spacing = "200 m"
-system = "linux"
-[radio]
-receive = "250 m"
-sense = "550 m"
-[measure]
-routes = "all"
-[linux]
-"#;
-
-fn program(node: u32, start: u64, run: &str) -> Program {
-    Program {
-        node: NodeId(node),
-        arguments: run.split(' ').map(str::to_owned).collect(),
-        start: at(start),
-        environment: Vec::new(),
-        folder: "/tmp".into(),
-    }
-}
-
-/// The options for a scenario with these programs besides those of its routing, if all of them are there.
-fn options(text: &str, programs: &[Program]) -> Option<Options> {
-    let scenario = scenario(text);
-    let options = with_kernel("6.1")?;
-    // Those that earlier versions of Hopyard have built have neither IPv6 nor batman-adv.
-    let built = std::fs::read_to_string(options.program.with_file_name("config")).unwrap_or_default();
-    if !built.contains("CONFIG_BATMAN_ADV=y") {
-        skipped("kernel 6.1 was built without batman-adv; `hopyard kernels build 6.1` builds it anew");
-        return None;
-    }
-    let programs: Vec<_> = programs.iter().cloned().chain(daemons(&scenario, &scenario.spec(0))).collect();
-    if let Some(error) = programs.iter().find_map(|it| it.find().err()) {
-        skipped(error);
-        return None;
-    }
-    Some(Options { programs, routers: Routers::of(&scenario, &scenario.spec(0)), ..options })
-}
-
-fn started(text: &str, options: &Options) -> Result<Coupled<()>, CouplingError> {
-    let scenario = scenario(text);
-    let mut spec = scenario.spec(0);
-    let flows = scenario.linux_flows(&mut spec);
-    Coupled::start(&spec, &flows, options, ())
-}
-
-/// The outcome of a run, and the output of the first programs.
-fn run(text: &str, options: &Options) -> (Outcome, Vec<String>) {
-    let spec = scenario(text).spec(0);
-    let mut coupled = started(text, options).unwrap_or_else(|error| panic!("{error}"));
-    coupled.advance(Time::ZERO + spec.duration, &Watch::default()).unwrap_or_else(|error| panic!("{error}"));
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    let output = coupled.programs().iter().map(|(_, state)| text(state.output[0].bytes()));
-    let output = output.collect();
-    (coupled.finish().expect("packets add up").0, output)
-}
 
 #[test]
 fn babeld_finds_the_ways_of_a_chain_and_repeats_itself() {
@@ -119,12 +56,18 @@ fn batman_adv_carries_pings_over_three_hops() {
 #[test]
 fn static_routes_are_there_at_once() {
     let text = format!("{CHAIN}routing = \"static\"\n");
-    let Some(options) = options(&text, &[program(0, 1000, "ping -n -c 3 node3"), program(1, 1000, "ip route")]) else {
-        return;
-    };
+    let programs = [
+        program(0, 1000, "ping -n -c 3 node3"),
+        program(1, 1000, "ip route"),
+        program(1, 1000, "printenv NODE ADDRESS"),
+        program(3, 5000, "ping -n -c 3 node0-v6"),
+    ];
+    let Some(options) = options(&text, &programs) else { return };
     let (outcome, output) = run(&text, &options);
     assert!(output[0].contains("3 received, 0% packet loss"), "{output:#?}\n{:#?}", outcome.drops);
     assert!(output[1].contains("10.0.0.4 via 10.0.0.3 dev eth0"), "{}", output[1]);
+    assert_eq!(output[2], "1\n10.0.0.2\n");
+    assert!(output[3].contains("3 received, 0% packet loss"), "{}", output[3]);
 }
 
 #[test]
@@ -176,6 +119,38 @@ track = [
     });
 }
 
+/// A mixture: `NODES` are kernels with babeld, and the others are Hopyard's with its own Babel.
+const MIXED: &str =
+    "routing = \"babeld\"\nnodes = NODES\n[routing]\nprotocol = \"babel\"\n[routing.babel]\nipv6 = true\n";
+
+/// Hopyard's flows go over kernels, and those of kernels over Hopyard's nodes. Both find their ways by Babel.
+#[test]
+fn babel_and_babeld_carry_each_others_flows() {
+    let flow = |from: u32, to: u32, keys: &str| format!("[[flow]]\nfrom = {from}\nto = {to}\nstart = \"45 s\"\n{keys}");
+    let linux = "stack = \"linux\"\ntcp = \"cubic\"\n";
+    for (kernels, flows) in [
+        (
+            "[1, 2]",
+            [flow(0, 3, "tcp = \"newreno\"\n"), flow(3, 0, "udp = true\ntraffic = \"cbr\"\n"), flow(1, 2, linux)],
+        ),
+        ("[0, 3]", [flow(0, 3, linux), flow(3, 0, linux), flow(1, 2, "tcp = \"newreno\"\n")]),
+        ("[0, 2]", [flow(0, 2, linux), flow(1, 3, "tcp = \"newreno\"\n"), flow(2, 0, linux)]),
+    ] {
+        let text = format!("{CHAIN}{}{}", MIXED.replace("NODES", kernels), flows.concat());
+        let Some(options) = options(&text, &[]) else { return };
+        let (outcome, _) = run(&text, &options);
+        for row in &outcome.flows {
+            let hops = f64::from(row.source.abs_diff(row.destination));
+            let arrived = row.packets_unique > 20 && row.hops.is_some_and(|it| (it - hops).abs() < 0.05);
+            assert!(arrived, "{kernels}: {row:#?}\n{:#?}\n{:#?}", outcome.drops, outcome.route_changes);
+        }
+        let paths: Vec<_> = outcome.route_changes.iter().filter_map(|it| it.path.as_deref()).collect();
+        assert!(paths.contains(&"1 2 3") || kernels != "[1, 2]", "{paths:?}");
+        let (again, _) = run(&text, &options);
+        assert_eq!(again.digest, outcome.digest, "{kernels}");
+    }
+}
+
 /// A flow's packets are measured at its ends, whatever protocol brings their frames over the hops.
 #[test]
 fn flows_of_linux_are_measured_over_all_hops() {
@@ -187,6 +162,21 @@ fn flows_of_linux_are_measured_over_all_hops() {
         let row = &outcome.flows[0];
         let (goodput, hops) = (row.goodput_kbps, row.hops.unwrap_or_default());
         assert!(goodput > 100.0 && hops > 2.9 && hops < 3.1, "{routing}: {row:#?}");
+    }
+}
+
+/// Kernels ask for the addresses of neighbours at the same nanosecond, and again a second later. Nodes 0 and 3 do not
+/// hear each other, so that carrier sense does not separate their frames.
+#[test]
+fn flows_that_start_together_all_deliver() {
+    let flow =
+        |from, to| format!("[[flow]]\nfrom = {from}\nto = {to}\nstart = \"5 s\"\nstack = \"linux\"\ntcp = \"cubic\"\n");
+    let flows = [(0, 1), (1, 2), (2, 1), (3, 2)].map(|(from, to)| flow(from, to)).concat();
+    let text = format!("{}routing = \"static\"\n{flows}", CHAIN.replace("60 s", "15 s"));
+    let Some(options) = options(&text, &[]) else { return };
+    let (outcome, _) = run(&text, &options);
+    for row in &outcome.flows {
+        assert!(row.first_arrival_s.is_some_and(|at| at < 9.0), "{:#?}", outcome.flows);
     }
 }
 

@@ -197,11 +197,16 @@ messages! {
         20: Routes { start: Time }
         /// A host route that leads over a neighbour of the device, which is reached without another router.
         21: Via { address: Ipv4Addr, router: Ipv4Addr, device: String }
+        /// At each multiple of an interval, the changes of the best next hops of a mesh device of batman-adv are
+        /// reported. The kernel announces none itself.
+        22: Originators { interval: Span, mesh: String }
+        /// A host route of IPv6, over a neighbour of the device or, with the address of zeros, without a router.
+        23: Route6 { address: Ipv6Addr, router: Ipv6Addr, device: String }
         /// A device of Linux's Wi-Fi gets a MAC address, six bytes in memory, is up, and joins an ad hoc network
         /// (`mesh` is 0) or a mesh whose stations pass nothing on (1) or find paths (2). The frequency is in MHz, the
         /// beacon interval in TU; broadcasts are at `group_rate`, in 100 kb/s. `basic` has the basic rates, a byte
         /// each, in 500 kb/s.
-        22: Wifi {
+        24: Wifi {
             mac: u64, basic: u64, mesh: u32, frequency: u32, beacon: u32, group_rate: u32, device: String
         }
     }
@@ -241,7 +246,8 @@ messages! {
         13: Answer { number: u32, after: Option<u64> }
         /// A route was added (1), removed (0), or replaced by the word that there is no way (2), in the main table.
         /// The addresses have four or sixteen bytes, as `size` says; a route without a router has zeros. The protocol
-        /// is Linux's number of who has made it.
+        /// is Linux's number of who has made it. Under batman-adv they are the MAC addresses of the originator and of
+        /// the best next hop, of six bytes.
         14: Route { added: u32, size: u32, prefix: u32, metric: u32, protocol: u32, addresses: Vec<u8> }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
+use hopyard_wire::HardwareAddress;
 pub use hopyard_wire::Prefix;
 
 /// A node's number; nodes are counted from zero.
@@ -50,6 +51,23 @@ impl InterfaceId {
     #[must_use]
     pub const fn is_broadcast(self) -> bool {
         self.0 == u32::MAX
+    }
+
+    /// The link address in bytes: interface 0 has 02:00:00:00:00:01, a locally administered address.
+    #[must_use]
+    pub const fn station(self) -> HardwareAddress {
+        if self.is_broadcast() {
+            return HardwareAddress::BROADCAST;
+        }
+        let [a, b, c, d] = (self.0 + 1).to_be_bytes();
+        HardwareAddress([0x02, 0, a, b, c, d])
+    }
+
+    /// The interface with a link address that [`Self::station`] gives; nothing for any other address.
+    #[must_use]
+    pub fn of_station(address: HardwareAddress) -> Option<Self> {
+        let [2, 0, a, b, c, d] = address.0 else { return None };
+        u32::from_be_bytes([a, b, c, d]).checked_sub(1).map(Self)
     }
 }
 
@@ -178,6 +196,15 @@ impl fmt::Debug for Address {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn link_addresses_lead_back_to_interfaces() {
+        for number in [0, 1, 255, 70_000] {
+            assert_eq!(InterfaceId::of_station(InterfaceId(number).station()), Some(InterfaceId(number)));
+        }
+        let others = [[2, 0, 0, 0, 0, 0], [2, 1, 0, 0, 0, 1], [0x33, 0x33, 0, 0, 0, 1], [0xff; 6]];
+        assert_eq!(others.map(|it| InterfaceId::of_station(HardwareAddress(it))), [None; 4]);
+    }
 
     #[test]
     fn groups_are_not_addresses_of_interfaces() {

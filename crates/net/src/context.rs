@@ -355,6 +355,18 @@ impl Owners {
         address.group().unwrap_or_else(named)
     }
 
+    /// The address that the user knows by this IPv4 address.
+    #[must_use]
+    pub fn find(&self, name: Ipv4Addr) -> Option<Address> {
+        // The addresses of a channel follow one another.
+        let likely = name.to_bits().wrapping_sub(self.names.first()?.to_bits()) as usize;
+        let place = match self.names.get(likely) {
+            Some(it) if *it == name => likely,
+            _ => self.names.iter().position(|it| *it == name)?,
+        };
+        Some(Address(place as u32))
+    }
+
     /// The node that has an address. The broadcast address and multicast groups have no node.
     #[inline]
     #[must_use]

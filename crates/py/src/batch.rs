@@ -6,7 +6,7 @@ use hopyard_model::observe::{Outcome, Row, TableVisitor, visit_tables};
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport};
 use hopyard_scenario as core;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
@@ -125,7 +125,6 @@ impl Batch {
                 run()
             }
         });
-        let pool = pool.map_err(|error| PyOSError::new_err(format!("no thread can be made: {error}")))?;
         Ok(Self { pool, plan, duration })
     }
 

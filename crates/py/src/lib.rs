@@ -3,14 +3,17 @@
 
 mod batch;
 mod capture;
+mod clock;
 mod congestion;
 mod errors;
+mod gym;
 mod linux;
 #[cfg(target_os = "linux")]
 mod live;
 mod network;
 mod order;
 mod pool;
+mod replay;
 mod scenario;
 mod simulation;
 mod table;
@@ -31,6 +34,8 @@ mod _core {
     use crate::capture::Captures;
     #[pymodule_export]
     use crate::congestion::{Ack, Arrival, Before, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
+    #[pymodule_export]
+    use crate::gym::Episodes;
     #[pymodule_export]
     use crate::linux::try_kernel;
     #[cfg(target_os = "linux")]

@@ -20,6 +20,7 @@ use pyo3::prelude::*;
 
 use crate::capture::{Captured, Watched};
 use crate::network::{self, Keeper};
+use crate::replay;
 
 /// The kernels that were built: for each version the program, the agent, and the folder of modules.
 pub type Kernels = BTreeMap<String, (PathBuf, PathBuf, PathBuf)>;
@@ -106,17 +107,19 @@ fn memory_folder() -> Option<PathBuf> {
     std::env::var_os("TMPDIR").map(PathBuf::from)
 }
 
-/// Builds the network of a run in steps, and starts its kernels.
+/// Builds the network of a run in steps, and starts its kernels. A recording of it has at most `most` rows a table.
 pub fn start(
     scenario: &core::Scenario,
     linux: &Linux,
     kernels: &Kernels,
     run: u64,
+    most: Option<usize>,
 ) -> Result<network::Kernels, String> {
     let mut spec = scenario.spec(run);
     let flows = scenario.linux_flows(&mut spec);
     let options = options(scenario, linux, kernels, &spec)?;
-    let probes = spec.observe.recorded.probes();
+    let mut probes = spec.observe.recorded.probes();
+    probes.extend(replay::probe(&spec, most));
     let make = move || Coupled::start(&spec, &flows, &options, probes);
     let (made, thread) = Keeper::make(make).map_err(|error| error.to_string())?;
     let coupled = made.map_err(|error| error.to_string())?;
@@ -138,15 +141,15 @@ fn modules_of(scenario: &core::Scenario, folder: &Path) -> Result<BTreeMap<Strin
 
 /// The programs of a scenario.
 pub fn programs(scenario: &core::Scenario) -> Vec<Program> {
-    let program = |host: &Host| Program {
-        node: NodeId(host.node),
+    let program = |(_, node, host): (usize, NodeId, &Host)| Program {
+        node,
         // A scenario with quotes that are not in pairs was refused.
         arguments: host.arguments().unwrap_or_default(),
         start: Time::ZERO + host.start,
         environment: host.variables(),
         folder: PathBuf::from(&host.folder),
     };
-    scenario.hosts().iter().map(program).collect()
+    scenario.hosts().map(program).collect()
 }
 
 fn options(scenario: &core::Scenario, linux: &Linux, kernels: &Kernels, spec: &Spec) -> Result<Options, String> {

@@ -40,15 +40,17 @@ impl Network {
         }
     }
 
-    /// Ends the run at the time that it has reached.
-    pub fn finish(self) -> Result<Outcome, String> {
+    /// Ends the run at the time that it has reached. Returns the observers too.
+    pub fn finish(self) -> Result<(Outcome, Probes), String> {
         match self {
-            Self::Alone(world) => world.finish().map(|(outcome, _)| outcome).map_err(|error| error.to_string()),
+            Self::Alone(world) => {
+                world.finish().map(|(outcome, (_, probes))| (outcome, probes)).map_err(|error| error.to_string())
+            }
             Self::Kernels(it) => {
                 let Kernels { coupled, thread, .. } = *it;
                 let finished = coupled.finish();
                 drop(thread);
-                finished.map(|(outcome, _)| outcome).map_err(|error| error.to_string())
+                finished.map_err(|error| error.to_string())
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Many runs on a few threads. The result of a run waits here until it is collected; then its memory is freed.
+//!
+//! Where there can be no thread, as in a browser, whoever waits for the runs makes them.
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -9,9 +10,9 @@ use std::time::Duration;
 use hopyard_engine::Span;
 use hopyard_model::observe::Outcome;
 use hopyard_model::world::Watch;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::capture::Captured;
+use crate::clock::Began;
 use crate::order::Order;
 
 /// [`Pool::wait`] returns when this many ended runs wait to be collected.
@@ -114,15 +115,14 @@ pub struct Progress {
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// Makes one run, if one is left. Only a pool without threads has it.
+    turn: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Pool {
     /// Starts the runs of `order` on `threads` threads (0: one for each core); there are never more threads than runs.
     /// `run` gets the number of the run, and adds the processor time of the processes that it starts.
-    ///
-    /// # Errors
-    /// If no thread can be created.
-    pub fn start<F>(order: Order, threads: usize, run: F) -> io::Result<Self>
+    pub fn start<F>(order: Order, threads: usize, run: F) -> Self
     where
         F: Fn(usize, &Watch, &mut Duration) -> Result<Captured, String> + Send + Sync + 'static,
     {
@@ -141,27 +141,41 @@ impl Pool {
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), taken: Condvar::new() });
         let run = Arc::new(run);
         let mut handles = Vec::with_capacity(threads);
+        let mut turn: Option<Box<dyn Fn() + Send + Sync>> = None;
         for number in 0..threads {
             let (of_thread, run) = (Arc::clone(&shared), Arc::clone(&run));
-            let work = move || work(&of_thread, number, &*run);
+            let work = move || while one(&of_thread, number, &*run) {};
             match thread::Builder::new().name(format!("run-{number}")).spawn(work) {
                 Ok(handle) => handles.push(handle),
-                Err(error) => {
-                    // The existing threads make all runs.
-                    shared.lock().threads -= threads - number;
-                    if number == 0 {
-                        return Err(error);
-                    }
+                Err(_) => {
+                    // The existing threads make all runs, or whoever waits for them.
+                    shared.lock().threads -= threads - number.max(1);
                     break;
                 }
             }
         }
-        Ok(Self { shared, threads: Mutex::new(handles) })
+        if handles.is_empty() && threads > 0 {
+            let shared = Arc::clone(&shared);
+            turn = Some(Box::new(move || {
+                one(&shared, 0, &*run);
+            }));
+        }
+        Self { shared, threads: Mutex::new(handles), turn }
     }
 
     /// Waits until all runs have ended, until many ended runs wait to be collected, or for `timeout`.
     pub fn wait(&self, timeout: Duration) -> Progress {
         let quiet = |state: &mut State| state.threads > 0 && state.ended.len() < TAKE_AT;
+        if let Some(turn) = &self.turn {
+            let began = Began::now();
+            while quiet(&mut self.shared.lock()) {
+                turn();
+                if began.elapsed() >= timeout {
+                    break;
+                }
+            }
+        }
+        let timeout = if self.turn.is_some() { Duration::ZERO } else { timeout };
         let waited = self.shared.changed.wait_timeout_while(self.shared.lock(), timeout, quiet);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let under_way = state.watches.iter().flatten().map(|watch| watch.simulated().seconds());
@@ -201,30 +215,27 @@ impl Drop for Pool {
     }
 }
 
-/// The work of a thread: one run after the other.
-fn work(shared: &Shared, thread: usize, run: &impl Fn(usize, &Watch, &mut Duration) -> Result<Captured, String>) {
-    while let Some((number, watch)) = shared.next(thread) {
-        let (began, computed) = (clock(ClockId::Monotonic), clock(ClockId::ThreadCPUTime));
-        let mut others = Duration::ZERO;
-        // After a panic the run's world is dropped, so that no inconsistent state remains.
-        let result = match catch_unwind(AssertUnwindSafe(|| run(number, &watch, &mut others))) {
-            Ok(result) => result,
-            Err(panic) => Err((panic.downcast_ref::<String>().cloned())
-                .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
-                .unwrap_or_else(|| "it panicked".to_owned())),
-        };
-        let wall = clock(ClockId::Monotonic).saturating_sub(began);
-        let cpu = clock(ClockId::ThreadCPUTime).saturating_sub(computed) + others;
-        let (outcome, capture_error) = match result {
-            Ok((outcome, capture_error)) => (Ok(Box::new(outcome)), capture_error),
-            Err(error) => (Err(error), None),
-        };
-        shared.end(thread, &watch, Ended { number, outcome, capture_error, wall, cpu });
-    }
-}
-
-/// The time of a clock, to measure the cost of runs. Models do not see it.
-pub fn clock(id: ClockId) -> Duration {
-    let time = clock_gettime(id);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs().try_into().unwrap_or(0))
+/// Makes the next run, in the calling thread. Returns whether there was one.
+fn one(
+    shared: &Shared,
+    thread: usize,
+    run: &impl Fn(usize, &Watch, &mut Duration) -> Result<Captured, String>,
+) -> bool {
+    let Some((number, watch)) = shared.next(thread) else { return false };
+    let began = Began::now();
+    let mut others = Duration::ZERO;
+    // After a panic the run's world is dropped, so that no inconsistent state remains.
+    let result = match catch_unwind(AssertUnwindSafe(|| run(number, &watch, &mut others))) {
+        Ok(result) => result,
+        Err(panic) => Err((panic.downcast_ref::<String>().cloned())
+            .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
+            .unwrap_or_else(|| "it panicked".to_owned())),
+    };
+    let (wall, cpu) = (began.elapsed(), began.processor() + others);
+    let (outcome, capture_error) = match result {
+        Ok((outcome, capture_error)) => (Ok(Box::new(outcome)), capture_error),
+        Err(error) => (Err(error), None),
+    };
+    shared.end(thread, &watch, Ended { number, outcome, capture_error, wall, cpu });
+    true
 }

@@ -164,14 +164,15 @@ impl Scenario {
     /// an error stands for all that have the same error.
     fn check_programs(&self, py: Python<'_>) -> PyResult<()> {
         let programs = crate::linux::programs(&self.inner);
-        let fault = |(number, program): (usize, &Program)| {
+        let places = self.inner.hosts().map(|it| it.0);
+        let fault = |(place, program): (usize, &Program)| {
             let error = program.find().err()?;
             let key = if matches!(error, ProgramError::Folder(_)) { "folder" } else { "run" };
-            Some((format!("host.{number}.{key}"), error.to_string()))
+            Some((format!("host.{place}.{key}"), error.to_string()))
         };
         // Of each error the first place, and how many programs have it.
         let mut found: Vec<((String, String), u32)> = Vec::new();
-        for (place, error) in programs.iter().enumerate().filter_map(fault) {
+        for (place, error) in places.zip(&programs).filter_map(fault) {
             match found.iter_mut().find(|((_, before), _)| *before == error) {
                 Some((_, count)) => *count += 1,
                 None => found.push(((place, error), 1)),

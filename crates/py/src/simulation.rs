@@ -1,6 +1,5 @@
 //! A run that is made in steps.
 
-#[cfg(target_os = "linux")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -11,20 +10,21 @@ use hopyard_coupling::Meters;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
+use hopyard_model::observe::replay::{Lengths, Origin};
 use hopyard_model::observe::{Outcome, PositionRow, QueueRow, RouteRow, Row, TableVisitor, Totals, visit_tables};
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyTuple};
-use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Defect, Run, has_rules, tables};
+use crate::clock::Began;
 use crate::errors::SimulationError;
 use crate::linux::{self, Kernels};
 use crate::network::{Network, Watching};
-use crate::pool::clock;
+use crate::replay::{self, Recording};
 use crate::scenario::Scenario;
 use crate::table::{Rows, Table, defect};
 
@@ -45,37 +45,53 @@ pub struct Simulation {
 struct State {
     network: Option<Network>,
     spent: Duration,
+    /// What is sampled for a recording, if there is one, until the run is finished.
+    lengths: Option<Lengths>,
+    /// The recording of a finished run, until it is taken.
+    recording: Option<Recording>,
 }
 
 #[pymethods]
 impl Simulation {
     /// Builds the network of a run, at time zero. `kernels` has the program, the agent and the modules of each version
-    /// of Linux that the scenario names. Without it, the scenario can have neither flows of Linux nor programs.
+    /// of Linux that the scenario names. Without it, the scenario can have neither flows of Linux nor programs. With
+    /// `rows`, the run is recorded, in tables with at most so many rows.
     #[new]
-    #[pyo3(signature = (scenario, run, kernels=None))]
-    fn new(py: Python<'_>, scenario: &Scenario, run: u32, kernels: Option<Kernels>) -> PyResult<Self> {
+    #[pyo3(signature = (scenario, run, kernels=None, rows=None))]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        run: u32,
+        kernels: Option<Kernels>,
+        rows: Option<usize>,
+    ) -> PyResult<Self> {
         let scenario = scenario.inner();
         if scenario.linux().is_some() && kernels.is_none() {
             let message = "a live run cannot have flows with `stack = \"linux\"`, and no [[host]]: expected a run";
             return Err(PyValueError::new_err(message));
         }
-        let began = clock(ClockId::Monotonic);
+        let began = Began::now();
         let build = || {
             let spec = scenario.spec(u64::from(run));
             let network = match scenario.linux().zip(kernels) {
                 Some((linux, kernels)) => {
-                    Network::Kernels(Box::new(linux::start(&scenario, linux, &kernels, u64::from(run))?))
+                    Network::Kernels(Box::new(linux::start(&scenario, linux, &kernels, u64::from(run), rows)?))
                 }
                 None => {
-                    let watching = (Meters::default(), spec.observe.recorded.probes());
-                    let world = World::with_probe(&spec, watching).map_err(|error| error.to_string())?;
+                    let mut probes = spec.observe.recorded.probes();
+                    probes.extend(replay::probe(&spec, rows));
+                    let world =
+                        World::with_probe(&spec, (Meters::default(), probes)).map_err(|error| error.to_string())?;
                     Network::Alone(Box::new(world))
                 }
             };
-            Ok((network, has_rules(&spec)))
+            let count = network.world().interface_count() as u32;
+            let lengths = rows.map(|_| Lengths::new(count, spec.sampling_of_queues()));
+            Ok((network, has_rules(&spec), lengths))
         };
-        let (network, has_rules) = py.detach(build).map_err(|error: String| SimulationError::new_err(error))?;
-        let state = State { network: Some(network), spent: clock(ClockId::Monotonic).saturating_sub(began) };
+        let (network, has_rules, lengths) =
+            py.detach(build).map_err(|error: String| SimulationError::new_err(error))?;
+        let state = State { network: Some(network), spent: began.elapsed(), lengths, recording: None };
         Ok(Self { state: Mutex::new(state), scenario, run, has_rules })
     }
 
@@ -83,26 +99,30 @@ impl Simulation {
     /// more follows. Other Python threads go on meanwhile. A signal stops it between two events.
     fn advance(&self, py: Python<'_>, until: u64) -> PyResult<bool> {
         let mut state = self.state()?;
-        let State { network, spent } = &mut *state;
+        let State { network, spent, lengths, .. } = &mut *state;
         let it = network.as_mut().ok_or_else(over)?;
-        let (began, watch, caller) = (clock(ClockId::Monotonic), Watch::default(), thread::current());
+        let (began, watch, caller) = (Began::now(), Watch::default(), thread::current());
         if self.has_rules {
             watch.look_after_each_event();
         }
         let mut signal = Ok(());
         let done = AtomicBool::new(false);
+        let mut step = || {
+            let time = Time::from_nanos(until);
+            let mut advance = || match lengths.as_mut() {
+                Some(lengths) => replay::advance(lengths, it, time, &watch),
+                None => it.advance(time, &watch),
+            };
+            // A thread that is registered with Python acquires the interpreter much faster.
+            let advanced = if self.has_rules { Python::attach(|py| py.detach(advance)) } else { advance() };
+            // The thread itself has not ended yet when its caller wakes up.
+            done.store(true, Ordering::Release);
+            caller.unpark();
+            advanced
+        };
         let advanced = py.detach(|| {
-            thread::scope(|scope| {
-                let step = || {
-                    let mut advance = || it.advance(Time::from_nanos(until), &watch);
-                    // A thread that is registered with Python acquires the interpreter much faster.
-                    let advanced = if self.has_rules { Python::attach(|py| py.detach(advance)) } else { advance() };
-                    // The thread itself has not ended yet when its caller wakes up.
-                    done.store(true, Ordering::Release);
-                    caller.unpark();
-                    advanced
-                };
-                let worker = scope.spawn(step);
+            let in_thread = thread::scope(|scope| {
+                let worker = thread::Builder::new().spawn_scoped(scope, &mut step).ok()?;
                 while !done.load(Ordering::Acquire) && !worker.is_finished() {
                     thread::park_timeout(LOOK);
                     if !done.load(Ordering::Acquire) && !worker.is_finished() && signal.is_ok() {
@@ -112,10 +132,12 @@ impl Simulation {
                         }
                     }
                 }
-                worker.join()
-            })
+                Some(worker.join())
+            });
+            // Where there can be no thread, nobody looks for signals meanwhile.
+            in_thread.unwrap_or_else(|| catch_unwind(AssertUnwindSafe(step)))
         });
-        *spent += clock(ClockId::Monotonic).saturating_sub(began);
+        *spent += began.elapsed();
         let advanced = advanced.unwrap_or_else(|_| Err("an internal check did not hold".to_owned()));
         if let Err(failure) = advanced {
             // The world may be in no order. Kernels end here.
@@ -131,14 +153,39 @@ impl Simulation {
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Run, Bound<'py, PyDict>)> {
         let mut state = self.state()?;
         let network = state.network.take().ok_or_else(over)?;
-        let began = clock(ClockId::Monotonic);
-        let outcome = py
+        let began = Began::now();
+        let ranges = network.world().ranges();
+        let (outcome, probes) = py
             .detach(|| network.finish())
             .map_err(|error| SimulationError::new_err(format!("run {} failed: {error}", self.run)))?;
-        let spent = (state.spent + clock(ClockId::Monotonic).saturating_sub(began)).as_secs_f64();
+        let spent = (state.spent + began.elapsed()).as_secs_f64();
+        if let Some(lengths) = state.lengths.take() {
+            state.recording = Recording::of(probes, lengths, ranges, &outcome);
+        }
         let digest = format!("{:016x}", outcome.digest);
         let made = tables([(0, self.run, &outcome)]).map_err(defect)?;
         Ok((Run::done(0, self.run, digest, spent), made.into_py_dict(py)?))
+    }
+
+    /// Takes the recording of the finished run: its bytes. `scenario` and `settings` are what the run is called.
+    fn recording<'py>(
+        &self,
+        py: Python<'py>,
+        scenario: String,
+        settings: Vec<(String, String)>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let missing = || PyValueError::new_err("there is no recording: expected a finished run that was recorded");
+        let recording = self.lock()?.recording.take().ok_or_else(missing)?;
+        let origin = Origin {
+            scenario,
+            settings,
+            config: format!("{:016x}", self.scenario.hash()),
+            seed: self.scenario.seed(),
+            run: u64::from(self.run),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            digest: String::new(),
+        };
+        Ok(PyBytes::new(py, &py.detach(|| recording.finish(origin))?))
     }
 
     /// Lets the network go, and ends its kernels.
@@ -195,6 +242,32 @@ impl Simulation {
     /// The largest packets on the links of a node's interfaces, if there is a limit, in the order of its addresses.
     fn mtus(&self, node: u32) -> PyResult<Vec<Option<u32>>> {
         self.look(|world| Ok(world.mtus(known(world, node)?)))
+    }
+
+    /// For each node the nodes in its reach now.
+    fn neighbours(&self) -> PyResult<Vec<Vec<u32>>> {
+        let mut state = self.state()?;
+        let world = state.network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
+        Ok(world.neighbours().into_iter().map(|nodes| nodes.into_iter().map(|node| node.0).collect()).collect())
+    }
+
+    /// Gives a node another route to a destination: the next hop, and the number of hops over it.
+    #[pyo3(signature = (node, destination, next_hop, hops))]
+    fn steer(&self, node: u32, destination: u32, next_hop: Option<u32>, hops: u8) -> PyResult<()> {
+        let mut state = self.state()?;
+        let world = state.network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
+        for each in [node, destination].into_iter().chain(next_hop) {
+            known(world, each)?;
+        }
+        if node == destination || next_hop == Some(node) {
+            return Err(PyValueError::new_err(format!("node {node}: expected a route to another node, found itself")));
+        }
+        if world.steer(NodeId(node), NodeId(destination), next_hop.map(|it| (NodeId(it), hops))) {
+            return Ok(());
+        }
+        let message =
+            format!("node {node}: expected routing.protocol = \"static\", whose routes can be given in steps");
+        Err(PyValueError::new_err(message))
     }
 
     /// The host of a node is outside from now on.
@@ -266,11 +339,11 @@ impl Simulation {
     #[cfg(target_os = "linux")]
     pub fn work<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut World<Watching>) -> T + Send) -> PyResult<T> {
         let mut state = self.state()?;
-        let State { network, spent } = &mut *state;
+        let State { network, spent, .. } = &mut *state;
         let it = network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
-        let began = clock(ClockId::Monotonic);
+        let began = Began::now();
         let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(it))));
-        *spent += clock(ClockId::Monotonic).saturating_sub(began);
+        *spent += began.elapsed();
         done.map_err(|_| {
             // The world may be in no order.
             *network = None;

@@ -191,11 +191,15 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     });
     if resolved.uses_linux() {
         // A kernel wakes up for each sample.
-        let Linux { version, completion, sysctls, sample, memory, westwood, routing, mtu, .. } = linux;
+        let Linux { version, completion, sysctls, sample, memory, westwood, routing, mtu, nodes: some, .. } = linux;
         let Linux { wifi, wifi_channel, beacon_interval, .. } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory, westwood]);
         if resolved.nodes.system == System::Linux {
+            let its = identity["routing"].take();
             identity["routing"] = json!([routing, mtu]);
+            if !some.is_empty() {
+                identity["mixed"] = json!([some, its]);
+            }
             if *wifi != Wifi::Off {
                 identity["wifi"] = json!([wifi, wifi_channel, beacon_interval]);
             }

@@ -74,13 +74,12 @@ impl Scenario {
     /// The nodes that are Linux kernels, and route themselves.
     #[must_use]
     pub fn linux_nodes(&self) -> Vec<NodeId> {
-        self.resolved.linux_nodes().map(NodeId).collect()
+        self.resolved.linux_nodes().into_iter().map(NodeId).collect()
     }
 
-    /// The programs that run at nodes in simulated time.
-    #[must_use]
-    pub fn hosts(&self) -> &[Host] {
-        &self.resolved.hosts
+    /// The programs that run at nodes in simulated time, each with its place among the `[[host]]` and with its node.
+    pub fn hosts(&self) -> impl Iterator<Item = (usize, NodeId, &Host)> {
+        self.resolved.programs().map(|(place, node, host)| (place, NodeId(node), host))
     }
 
     /// The names of the TCP variants of the flows of Linux, each once, in alphabetical order.
@@ -113,7 +112,7 @@ impl Scenario {
     pub fn kernels(&self) -> usize {
         let flows = self.linux_flows(&mut self.spec(0));
         let of_flows = flows.into_iter().flat_map(|flow| [flow.from, flow.to]);
-        let nodes = of_flows.chain(self.resolved.hosts.iter().map(|host| NodeId(host.node)));
+        let nodes = of_flows.chain(self.hosts().map(|it| it.1));
         let nodes = nodes.chain(self.linux_nodes());
         nodes.collect::<BTreeSet<_>>().len()
     }
@@ -122,7 +121,7 @@ impl Scenario {
     /// interface of its node.
     #[must_use]
     pub fn kernel_devices(&self) -> usize {
-        let hosts = self.resolved.hosts.iter().map(|host| NodeId(host.node)).collect::<BTreeSet<_>>();
+        let hosts = self.hosts().map(|it| it.1).collect::<BTreeSet<_>>();
         let spec = self.spec(0);
         let interfaces = |node: NodeId| {
             let radios = spec.nodes.get(node.index()).map_or(0, |it| it.radios.len());
@@ -135,8 +134,8 @@ impl Scenario {
     /// How many of these kernels have programs.
     #[must_use]
     pub fn kernels_with_programs(&self) -> usize {
-        let daemons = self.resolved.linux_nodes().filter(|_| self.resolved.linux.routing().has_daemon());
-        self.resolved.hosts.iter().map(|host| host.node).chain(daemons).collect::<BTreeSet<_>>().len()
+        let daemons = self.resolved.linux_nodes().into_iter().filter(|_| self.resolved.linux.routing().has_daemon());
+        self.resolved.programs().map(|it| it.1).chain(daemons).collect::<BTreeSet<_>>().len()
     }
 
     /// The flows of Linux in the specification of a run. In the specification they do nothing from now on: their places

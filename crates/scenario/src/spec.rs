@@ -165,7 +165,7 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
         node.agents = resolved.agents.iter().map(|it| &it.config).filter(runs).cloned().collect();
     }
     // Those route nothing that only radiate, or whose routing is a kernel's.
-    for node in resolved.linux_nodes().chain(resolved.talking()..resolved.nodes.count) {
+    for node in resolved.linux_nodes().into_iter().chain(resolved.talking()..resolved.nodes.count) {
         let node = &mut nodes[node as usize];
         node.routing = routing::Config::StaticRoutes(static_routes::Params::silent().into());
         node.agents = Vec::new();

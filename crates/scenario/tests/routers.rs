@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hopyard_model::address::NodeId;
 use hopyard_model::routing;
 use hopyard_scenario::Scenario;
 use hopyard_scenario::sections::LinuxRouting;
@@ -49,6 +50,31 @@ fn the_routing_of_kernels_is_in_the_hash_where_there_are_any() {
 }
 
 #[test]
+fn a_program_runs_at_one_node_at_several_or_at_all() {
+    let nodes = |text: &str| load(text).hosts().map(|it| it.1.0).collect::<Vec<_>>();
+    let host = |node: &str| format!("[[host]]\nnode = {node}\nrun = \"true\"\n");
+    let jammer = "[[jammer]]\nnodes = [2]\n";
+    assert_eq!(nodes(&format!("{LINUX}{}{}", host("\"all\""), host("1"))), [0, 1, 2, 1]);
+    assert_eq!(nodes(&format!("{LINUX}{jammer}{}", host("\"all\""))), [0, 1]);
+    assert_eq!(nodes(&host("[2, 0]")), [2, 0]);
+    let all = load(&host("\"all\""));
+    assert_eq!((all.kernels(), all.kernels_with_programs(), all.kernel_devices()), (3, 3, 3));
+    assert!(all.to_toml(true).contains("node = \"all\""), "{}", all.to_toml(true));
+    for (node, expected) in [
+        ("[0, 3]", "3"),
+        ("[]", "expected at least one node, and each once, found none"),
+        ("[1, 1]", "found 1 again"),
+        ("\"some\"", "expected the number of a node, a list of numbers, or \"all\""),
+        ("-1", "expected the number of a node, a list of numbers, or \"all\""),
+    ] {
+        let found = read(&host(node)).expect_err("refused");
+        assert!(found.contains(expected), "{node}: {found}");
+    }
+    let found = read(&format!("{LINUX}{jammer}{}", host("[0, 2]"))).expect_err("refused");
+    assert!(found.contains("node 2 only radiates"), "{found}");
+}
+
+#[test]
 fn what_kernels_as_nodes_cannot_have_is_refused() {
     for (text, expected) in [
         ("[routing]\nprotocol = \"aodv\"\n", "have the routing of Linux, and not that of Hopyard"),
@@ -70,6 +96,63 @@ fn what_kernels_as_nodes_cannot_have_is_refused() {
     assert!(narrow.contains("in fragments") && narrow.contains("at least 1532"), "{narrow}");
     let other = read("system = \"bsd\"\n").expect_err("refused");
     assert!(other.contains("linux"), "{other}");
+}
+
+/// The last node is a kernel; keys of [linux] and further tables come behind.
+const MIXED: &str =
+    "system = \"linux\"\n[routing]\nprotocol = \"babel\"\n[routing.babel]\nipv6 = true\n[linux]\nnodes = [2]\n";
+
+#[test]
+fn some_nodes_are_kernels_and_the_others_speak_their_protocol() {
+    let scenario = load(&format!("{MIXED}routing = \"babeld\"\n[[flow]]\nfrom = 0\nto = 1\n"));
+    assert_eq!(scenario.linux_nodes(), [NodeId(2)]);
+    assert_eq!((scenario.kernels(), scenario.kernels_with_programs()), (1, 1));
+    let is_babel: Vec<bool> =
+        scenario.spec(0).nodes.iter().map(|it| matches!(it.routing, routing::Config::Babel(_))).collect();
+    assert_eq!(is_babel, [true, true, false]);
+    let again = scenario.to_toml(true);
+    assert!(again.contains("[routing]") && again.contains("nodes = [2]"), "{again}");
+    let hash = |text: &str| load(&format!("{MIXED}routing = \"babeld\"\n{text}")).hash();
+    let all = load(&format!("{LINUX}[linux]\nrouting = \"babeld\"\n")).hash();
+    assert!(hash("") != all && hash("") == hash(""));
+    let other = MIXED.replace("[2]", "[1]");
+    assert_ne!(load(&format!("{other}routing = \"babeld\"\n")).hash(), hash(""));
+    // Where all are listed, nothing is mixed.
+    let whole = "system = \"linux\"\n[linux]\nnodes = [0, 1, 2]\nrouting = \"batman_v\"\n";
+    assert_eq!(load(whole).linux_nodes().len(), 3);
+    load("system = \"linux\"\n[routing]\nprotocol = \"static\"\n[linux]\nnodes = [0]\n");
+}
+
+#[test]
+fn a_mixture_that_cannot_be_is_refused_with_the_reason() {
+    let flow = |from, to, stack: &str| format!("routing = \"babeld\"\n[[flow]]\nfrom = {from}\nto = {to}\n{stack}");
+    let linux = "stack = \"linux\"\ntcp = \"cubic\"\n";
+    for (text, expected) in [
+        ("routing = \"batman_v\"\n".to_owned(), "Hopyard has no protocol that speaks to `batman_v` of kernels"),
+        ("routing = \"ospf\"\n".to_owned(), "no protocol that speaks to `ospf`"),
+        ("routing = \"babeld\"\nwifi = \"ibss\"\n".to_owned(), "do not understand the frames of Linux's Wi-Fi"),
+        ("routing = \"static\"\n".to_owned(), "nodes with `babel` do not understand kernels with `static`"),
+        (flow(0, 2, ""), "node 2 is a kernel, and the flow is Hopyard's"),
+        (flow(2, 0, linux), "node 0 is no kernel, and the flow is Linux's"),
+        ("routing = \"babeld\"\n[flows]\nrandom = 2\n".to_owned(), "drawn among kernels and others alike"),
+        ("routing = \"babeld\"\n[[host]]\nnode = 1\nrun = \"true\"\n".to_owned(), "node 1 is no kernel"),
+    ] {
+        let found = read(&format!("{MIXED}{text}")).expect_err("refused");
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+    for (before, after, expected) in [
+        ("ipv6 = true", "ipv6 = false", "kernels understand packets of Babel over IPv6 alone"),
+        ("[2]", "[3]", "there is no node 3"),
+        ("[2]", "[1, 1]", "node 1 is listed twice"),
+        (
+            "babel\"\n[routing.babel]\nipv6 = true",
+            "olsr\"",
+            "nodes with `olsr` do not understand kernels with `babeld`",
+        ),
+    ] {
+        let found = read(&format!("{}routing = \"babeld\"\n", MIXED.replace(before, after))).expect_err("refused");
+        assert!(found.contains(expected), "{after}: {found}");
+    }
 }
 
 #[test]

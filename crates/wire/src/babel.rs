@@ -4,10 +4,11 @@
 //! of the parser (Router-Id, Next Hop, Pad) are no messages: the writer puts them where a message needs them. It
 //! leaves out the bytes of a prefix that the update before it has too (§4.5).
 //!
-//! Networks are those of IPv4 (AE 1). Of other address encodings the parser reads what sets its state, and passes over
-//! the rest, as the RFC says of encodings that a node does not know (§4.1.4).
+//! Networks are those of IPv4 (AE 1), and UDP over IPv4 or IPv6 carries the packets. In IHUs the parser knows link-local
+//! addresses of IPv6 too (AE 3). Of other address encodings it reads what sets its state, and passes over the rest, as
+//! the RFC says of encodings that a node does not know (§4.1.4).
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::{Carrier, Datagram, Name, Part, Prefix, Reader, WireError, Write};
 
@@ -27,13 +28,25 @@ const VERSION: u8 = 2;
 /// The first four bytes of a router-id made from an IPv4 address, in modified EUI-64 format (RFC 5214 §6.1).
 const OF_IPV4: [u8; 4] = [0x00, 0x00, 0x5e, 0xfe];
 
+/// The group of all Babel routers in reach, for packets over IPv6 (§4).
+pub const GROUP6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 6);
+
 /// The name of the router that originates a prefix (§4.1.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RouterId<A = Ipv4Addr> {
     /// One made from an address of the router.
     Of(A),
     /// Another one.
     Other([u8; 8]),
+}
+
+/// The neighbour that an IHU is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbour<A = Ipv4Addr> {
+    /// The one with this address (AE 1).
+    Ipv4(A),
+    /// The one whose link-local address of IPv6 has this interface identifier (AE 3).
+    LinkLocal([u8; 8]),
 }
 
 /// The destination of routes.
@@ -95,7 +108,7 @@ pub enum Message<A = Ipv4Addr> {
         /// The time until the next one at most, in hundredths of a second.
         interval: u16,
         /// The neighbour that was heard; nothing in a packet to it alone (AE 0).
-        address: Option<A>,
+        address: Option<Neighbour<A>>,
     },
     /// A route, or its end.
     Update(Update<A>),
@@ -120,6 +133,8 @@ pub struct Packet<A = Ipv4Addr> {
     messages: Vec<Message<A>>,
     /// The size of each message in bytes. It includes the TLVs that have to stand before the message.
     sizes: Vec<u8>,
+    /// Whether UDP over IPv6 carries it.
+    over_ipv6: bool,
 }
 
 impl<A> Message<A> {
@@ -175,11 +190,17 @@ impl Writer {
                 out.u16(interval);
             }
             Message::Ihu { rxcost, interval, address } => {
-                out.extend(if address.is_some() { [5, 10, 1, 0] } else { [5, 6, 0, 0] });
+                out.extend(match address {
+                    None => [5, 6, 0, 0],
+                    Some(Neighbour::Ipv4(_)) => [5, 10, 1, 0],
+                    Some(Neighbour::LinkLocal(_)) => [5, 14, 3, 0],
+                });
                 out.u16(rxcost);
                 out.u16(interval);
-                if let Some(address) = address {
-                    out.address(name(address));
+                match address {
+                    None => {}
+                    Some(Neighbour::Ipv4(address)) => out.address(name(address)),
+                    Some(Neighbour::LinkLocal(identifier)) => out.extend(identifier),
                 }
             }
             Message::Update(ref update) => self.update(update, name, out)?,
@@ -247,18 +268,20 @@ impl Writer {
 impl<A: Name> RouterId<A> {
     fn bytes(self, name: &dyn Fn(A) -> Ipv4Addr) -> [u8; 8] {
         match self {
-            Self::Of(address) => {
-                let mut bytes = [0; 8];
-                bytes[..4].copy_from_slice(&OF_IPV4);
-                bytes[4..].copy_from_slice(&name(address).octets());
-                bytes
-            }
+            Self::Of(address) => RouterId::of_ipv4(name(address)),
             Self::Other(bytes) => bytes,
         }
     }
 }
 
 impl RouterId {
+    /// The router-id that is made from an address.
+    #[must_use]
+    pub const fn of_ipv4(address: Ipv4Addr) -> [u8; 8] {
+        let ([a, b, c, d], [e, f, g, h]) = (OF_IPV4, address.octets());
+        [a, b, c, d, e, f, g, h]
+    }
+
     fn of(bytes: [u8; 8]) -> Self {
         match bytes {
             [a, b, c, d, rest @ ..] if [a, b, c, d] == OF_IPV4 => Self::Of(rest.into()),
@@ -293,7 +316,7 @@ impl<A: Name> Packet<A> {
             scratch.clear();
             writer.message(&message, name, &mut scratch)?;
             if size.saturating_add(scratch.len() as u32) > limit {
-                packets.push(Self { messages: Vec::new(), sizes: Vec::new() });
+                packets.push(Self::empty());
                 (writer, size) = (Writer::default(), HEADER);
                 scratch.clear();
                 writer.message(&message, name, &mut scratch)?;
@@ -305,6 +328,18 @@ impl<A: Name> Packet<A> {
             }
         }
         Ok(packets)
+    }
+
+    /// A packet without messages.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self { messages: Vec::new(), sizes: Vec::new(), over_ipv6: false }
+    }
+
+    /// The same, carried by UDP over IPv6.
+    #[must_use]
+    pub fn over_ipv6(self) -> Self {
+        Self { over_ipv6: true, ..self }
     }
 
     /// Its messages.
@@ -379,7 +414,7 @@ impl Packet {
     /// The packet of these messages, however long.
     fn whole(messages: Vec<Message>) -> Result<Self, WireError> {
         let mut packets = Self::pack(messages, u32::MAX - 1, &|it| it)?;
-        Ok(packets.pop().unwrap_or(Self { messages: Vec::new(), sizes: Vec::new() }))
+        Ok(packets.pop().unwrap_or(Self::empty()))
     }
 }
 
@@ -415,7 +450,8 @@ impl State {
                 let (rxcost, interval) = (reader.u16()?, reader.u16()?);
                 match ae {
                     0 => Message::Ihu { rxcost, interval, address: None },
-                    1 => Message::Ihu { rxcost, interval, address: Some(reader.address()?) },
+                    1 => Message::Ihu { rxcost, interval, address: Some(Neighbour::Ipv4(reader.address()?)) },
+                    3 => Message::Ihu { rxcost, interval, address: Some(Neighbour::LinkLocal(reader.array()?)) },
                     _ => return Ok(None),
                 }
             }
@@ -565,7 +601,7 @@ impl<A: Name> Datagram<A> for Packet<A> {
 
     fn encode(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
         self.emit(name, out)?;
-        Ok(Carrier::Udp(PORT))
+        Ok(if self.over_ipv6 { Carrier::Udp6(PORT, GROUP6) } else { Carrier::Udp(PORT) })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The Internet checksum (RFC 1071) and the frame check sequence of IEEE 802.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// A sum of 16-bit words in ones' complement.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,10 +22,20 @@ impl Checksum {
         Self(self.0 + words.sum::<u64>())
     }
 
-    /// The sum with the pseudo-header added that TCP and UDP prepend (RFC 9293 §3.1, RFC 768).
+    /// The sum with the pseudo-header added that TCP and UDP prepend (RFC 9293 §3.1, RFC 768; over IPv6 RFC 8200 §8.1).
     #[must_use]
-    pub fn pseudo_header(self, source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, length: usize) -> Self {
-        let sum = self.bytes(&source.octets()).bytes(&destination.octets());
+    pub fn pseudo_header(
+        self,
+        source: impl Into<IpAddr>,
+        destination: impl Into<IpAddr>,
+        protocol: u8,
+        length: usize,
+    ) -> Self {
+        let address = |sum: Self, address: IpAddr| match address {
+            IpAddr::V4(it) => sum.bytes(&it.octets()),
+            IpAddr::V6(it) => sum.bytes(&it.octets()),
+        };
+        let sum = address(address(self, source.into()), destination.into());
         Self(sum.0 + u64::from(protocol) + length as u64)
     }
 

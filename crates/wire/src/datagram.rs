@@ -1,7 +1,7 @@
 //! Messages of routing protocols and agents, for code that does not know their types.
 
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::WireError;
 
@@ -55,6 +55,9 @@ pub struct Part {
 pub enum Carrier {
     /// UDP, from this port to the same port.
     Udp(u16),
+    /// UDP over IPv6, from this port and the link-local address of the interface to the same port. The receiver is the
+    /// link-local address of a neighbour, or this group.
+    Udp6(u16, Ipv6Addr),
     /// IP, as this protocol.
     Ip(u8),
 }

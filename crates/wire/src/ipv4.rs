@@ -23,6 +23,8 @@ impl Protocol {
     pub const DSR: Self = Self(48);
     /// Minimal encapsulation (RFC 2004).
     pub const MINIMAL_ENCAPSULATION: Self = Self(55);
+    /// ICMP over IPv6 (RFC 4443).
+    pub const ICMPV6: Self = Self(58);
     /// Nothing follows (RFC 8200 §4.7).
     pub const NO_NEXT_HEADER: Self = Self(59);
     /// For experiments (RFC 3692).
@@ -219,18 +221,23 @@ pub fn encapsulate(inner: &[u8], entry: Ipv4Addr, exit: Ipv4Addr, ttl: u8, out: 
 /// Sets the time to live in the bytes of a datagram, and its checksum. Everything else stays as it is. Bytes that are
 /// no datagram stay as they are.
 pub fn set_ttl(datagram: &mut [u8], ttl: u8) {
-    set_byte(datagram, 8, ttl);
+    set(datagram, 8, &[ttl]);
 }
 
 /// Sets the traffic class in the bytes of a datagram, as [`set_ttl`] sets the time to live.
 pub fn set_class(datagram: &mut [u8], class: u8) {
-    set_byte(datagram, 1, class);
+    set(datagram, 1, &[class]);
 }
 
-fn set_byte(datagram: &mut [u8], place: usize, value: u8) {
+/// Sets the identification in the bytes of a datagram, as [`set_ttl`] sets the time to live.
+pub fn set_identification(datagram: &mut [u8], identification: u16) {
+    set(datagram, 4, &identification.to_be_bytes());
+}
+
+fn set(datagram: &mut [u8], place: usize, value: &[u8]) {
     let length = datagram.first().map_or(0, |first| usize::from(first & 0xf) * 4);
     let Some(header) = datagram.get_mut(..length).filter(|header| header.len() >= 20) else { return };
-    header[place] = value;
+    header[place..place + value.len()].copy_from_slice(value);
     header[10..12].fill(0);
     let sum = checksum::internet(header);
     header[10..12].copy_from_slice(&sum.to_be_bytes());

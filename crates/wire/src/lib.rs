@@ -11,7 +11,7 @@
 //! Validated by round trips of arbitrary values, by bytes that Linux 6 sent, and by the examples of the RFCs.
 
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use hopyard_engine::Span;
 
@@ -25,12 +25,15 @@ mod datagram;
 pub mod drand;
 pub mod dsdv;
 pub mod dsr;
+pub mod frames;
 pub mod hwsim;
 pub mod icmp;
 pub mod ieee80211;
 pub mod ipv4;
+pub mod ipv6;
 pub mod minimal;
 pub mod mobile_ip;
+pub mod ndp;
 pub mod olsr;
 pub mod pcapng;
 mod prefix;
@@ -91,6 +94,20 @@ pub struct HardwareAddress(pub [u8; 6]);
 impl HardwareAddress {
     /// Every station.
     pub const BROADCAST: Self = Self([0xff; 6]);
+
+    /// The interface identifier of the station in addresses of IPv6: its modified EUI-64 (RFC 4291, appendix A).
+    #[must_use]
+    pub const fn identifier(self) -> [u8; 8] {
+        let [a, b, c, d, e, f] = self.0;
+        [a ^ 2, b, c, 0xff, 0xfe, d, e, f]
+    }
+
+    /// The link-local address of IPv6 with that identifier (RFC 4291 §2.5.6).
+    #[must_use]
+    pub fn link_local(self) -> Ipv6Addr {
+        let [a, b, c, d, e, f, g, h] = self.identifier();
+        Ipv6Addr::from([0xfe, 0x80, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h])
+    }
 }
 
 impl fmt::Display for HardwareAddress {
@@ -166,6 +183,10 @@ impl<'a> Reader<'a> {
 
     fn address(&mut self) -> Result<Ipv4Addr, WireError> {
         self.array::<4>().map(Ipv4Addr::from)
+    }
+
+    fn address6(&mut self) -> Result<Ipv6Addr, WireError> {
+        self.array::<16>().map(Ipv6Addr::from)
     }
 
     /// A time in milliseconds, in 32 bits.

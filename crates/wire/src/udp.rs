@@ -1,6 +1,6 @@
 //! UDP (RFC 768).
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use super::checksum::Checksum;
 use super::ipv4::Protocol;
@@ -30,11 +30,16 @@ impl Header {
     pub const EXPERIMENT_2: u16 = 1022;
 
     /// The header and the payload of a datagram from `source` to `destination`. A checksum of zero means that there is
-    /// none.
+    /// none, which IPv6 does not permit (RFC 8200 §8.1).
     ///
     /// # Errors
     /// If the bytes end too early, the length is impossible, or the checksum does not match.
-    pub fn parse(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Result<(Self, &[u8]), WireError> {
+    pub fn parse(
+        bytes: &[u8],
+        source: impl Into<IpAddr>,
+        destination: impl Into<IpAddr>,
+    ) -> Result<(Self, &[u8]), WireError> {
+        let (source, destination) = (source.into(), destination.into());
         let mut reader = Reader::new(FORMAT, bytes);
         let header = Self { source_port: reader.u16()?, destination_port: reader.u16()? };
         let length = usize::from(reader.u16()?);
@@ -44,7 +49,7 @@ impl Header {
         }
         let payload = reader.take(length - 8)?;
         let sum = Checksum::new().pseudo_header(source, destination, Protocol::UDP.0, length).bytes(&bytes[..length]);
-        if checksum != 0 && sum.finish() != 0 {
+        if (checksum != 0 || source.is_ipv6()) && sum.finish() != 0 {
             return Err(WireError::Checksum { format: FORMAT });
         }
         Ok((header, payload))
@@ -57,8 +62,8 @@ impl Header {
     pub fn emit(
         &self,
         payload: &[u8],
-        source: Ipv4Addr,
-        destination: Ipv4Addr,
+        source: impl Into<IpAddr>,
+        destination: impl Into<IpAddr>,
         out: &mut Vec<u8>,
     ) -> Result<(), WireError> {
         let length = 8 + payload.len();
@@ -81,6 +86,8 @@ impl Header {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
     use proptest::prelude::*;
 
     use super::*;
@@ -102,6 +109,19 @@ mod tests {
         // Without a checksum from the sender, nothing is checked.
         let unchecked = hex("028e028e000b0000 6f6464");
         assert_eq!(Header::parse(&unchecked, A, A), Ok((header, &b"odd"[..])));
+    }
+
+    #[test]
+    fn over_ipv6_the_sum_has_the_longer_addresses_and_is_needed() {
+        let addresses: [Ipv6Addr; 2] = ["fe80::ff:fe00:1", "ff02::1:6"].map(|it| it.parse().expect("an address"));
+        let header = Header { source_port: 6696, destination_port: 6696 };
+        let mut bytes = Vec::new();
+        header.emit(b"odd", addresses[0], addresses[1], &mut bytes).expect("short enough");
+        // The sum of all words: fe80 + 00ff + fe00 + 1, ff02 + 1 + 6, 17 + 11, 1a28 twice, 000b, 6f64, 6400.
+        assert_eq!(bytes[6..8], (!0x0468_u16).to_be_bytes());
+        assert_eq!(Header::parse(&bytes, addresses[0], addresses[1]), Ok((header, &b"odd"[..])));
+        bytes[6..8].fill(0);
+        assert_eq!(Header::parse(&bytes, addresses[0], addresses[1]), Err(WireError::Checksum { format: "UDP" }));
     }
 
     #[test]

@@ -233,7 +233,7 @@ def run(
     elif not quiet:
         codes.append(tell("\n".join(_lines(outcome.report))))
         if len(outcome.results.flows):
-            codes.append(shown(outcome.results, (), as_json=False, folder=None))
+            codes.append(shown(outcome.results, (), folder=None))
     codes.append(_judge(outcome))
     if stop.number is not None:
         return stop.exit_code

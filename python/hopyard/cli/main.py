@@ -30,9 +30,10 @@ from hopyard.cli import completion
 from hopyard.cli import kernels as cli_kernels
 from hopyard.cli import live as cli_live
 from hopyard.cli import plot as cli_plot
+from hopyard.cli import replay as cli_replay
 from hopyard.cli import run as actions
 from hopyard.cli import studies as cli_study
-from hopyard.cli.options import FLOWS, SET, WITH, Commands, Comparing, Differing, Named, Once
+from hopyard.cli.options import AGAINST, FLOWS, SET, WITH, Commands, Comparing, Named, Once
 from hopyard.cli.output import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, of, say
 from hopyard.errors import ScenarioError, SimulationError, lacks_room
 from hopyard.files import write_text
@@ -244,6 +245,7 @@ def _capture(path: Path | None, nodes: str | None, kinds: str | None, *, force: 
     help="Record the TCP segments of all flows, or of those with these numbers, such as 0,2..4.",
 )
 @_MEASURE
+@AGAINST
 @click.option(
     "--plot",
     is_flag=True,
@@ -283,6 +285,7 @@ def run(
     sampled: Sequence[str],
     segments: bool | str | None,
     measures: Sequence[str],
+    against: dict[str, str] | None,
     plot: bool,
     capture: Path | None,
     capture_nodes: str | None,
@@ -294,7 +297,8 @@ def run(
 
     Several values of a --set make a comparison; several FILEs are compared too; - reads a scenario
     from the standard input. A FILE may be the folder of former results: their scenarios are run,
-    and only the runs that are missing there are made.
+    and only the runs that are missing there are made. Cases that meet the same movement are shown
+    with their difference from the first one, run by run.
 
     Nothing is written without --out, --plot, --series or --segments; their folder is results/NAME
     when --out does not name one. Each run is in the folder as soon as it has ended, and the tables
@@ -318,6 +322,7 @@ def run(
         series=sampled,
         segments=segments,
         measures=measures,
+        against=against,
         plot=plot,
         quiet=quiet or as_json,
         json=as_json,
@@ -331,44 +336,34 @@ def run(
 _FOLDER = Named(exists=True, file_okay=False)
 
 
-@main.command(cls=Differing)
+@main.command()
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDER...", type=_FOLDER)
 @_MEASURE
+@AGAINST
 @click.option("--flows", is_flag=True, help="Show each flow.")
 @click.option(
-    "--difference",
-    metavar="[KEY=V]",
-    help="Show by pairs how much more each case has than the one with this value of a compared "
-    "key, such as flow.tcp=cubic, and the same other values; without KEY=V, than the first.",
+    "--format",
+    type=click.Choice(["text", "csv", "json", "latex"]),
+    default="text",
+    show_default=True,
+    help="How the table is written; latex: with the package booktabs.",
 )
-@click.option("--latex", is_flag=True, help="Print tables of LaTeX, with the package booktabs.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.pass_context
 def show(
     context: click.Context,
     folders: Sequence[Path],
     measures: Sequence[str],
+    against: dict[str, str] | None,
     flows: bool,
-    difference: str | None,
-    latex: bool,
-    as_json: bool,
+    format: str,
 ) -> None:
     """Show the results that a folder holds, also while runs go on.
 
     Several FOLDERs are shown as one: runs of one scenario that were made on several machines.
     """
-    if flows + (difference is not None) + latex + as_json > 1:
-        raise click.UsageError("--flows, --difference, --latex and --json exclude each other")
-    table = "flows" if flows else "latex" if latex else "show"
-    table = table if difference is None else "differences"
-    given: dict[str, str] = {}
-    for part in difference.split(",") if difference else ():
-        key, equals, value = part.partition("=")
-        if not (key and equals and value):
-            raise click.UsageError(f"--difference: expected KEY=VALUE, found {part!r}")
-        given[key] = value
-    more = {"case_is": given} if given else {}
-    context.exit(actions.show(folders, measures, as_json=as_json, table=table, **more))
+    if flows and (format != "text" or against is not None):
+        raise click.UsageError(f"--flows and {'--against' if against else '--format'} exclude each other")
+    context.exit(actions.show(folders, measures, "flows" if flows else format, against))
 
 
 @main.command()
@@ -426,16 +421,10 @@ def show(
 @click.pass_context
 def plot(
     context: click.Context,
+    /,
     target: Path,
     measures: Sequence[str],
     sampled: Sequence[str],
-    kind: str | None,
-    lines: str | None,
-    panels: str | None,
-    experiment: str | None,
-    only: Any,
-    out: Path | None,
-    quick: bool,
     at: str | None,
     segments: bool,
     number: int | None,
@@ -443,15 +432,15 @@ def plot(
     since: float | None,
     until: float | None,
     unit: str | None,
-    x: str | None,
     output: Path | None,
+    **of_axes: Any,
 ) -> None:
     """Draw what TARGET holds: a folder of results, a study, or a scenario.
 
-    Of a folder: measures, series or segments. Of a study: measures of its runs. Of a scenario: a
-    map of its network at a time.
+    Of a folder: measures, series or segments, a map or a time line of a run. Of a study: measures
+    of its runs. Of a scenario: a map of its network at a time.
     """
-    drawn = cli_plot.Drawn(kind, x, lines, panels, experiment, only, out, quick)
+    drawn = cli_plot.Drawn(**of_axes)
     of_folder = {"--series": bool(sampled), "--segments": segments}
     if cli_study.is_study(target):
         refused = {**of_folder, "--at": at is not None, "--run": number is not None}
@@ -459,11 +448,12 @@ def plot(
         return
     drawn.check(target)
     if target.is_file():
-        refused = {**of_folder, "--measure": bool(measures), "--kind": bool(kind), "--x": bool(x)}
+        refused = {**of_folder, "--measure": bool(measures), "--x": bool(drawn.x), "--against": bool(drawn.against)}
+        refused[f"--kind {drawn.kind}"] = drawn.kind not in (None, "map")
         cli_plot.refuse(refused, f"{target} is a scenario")
-        context.exit(actions.plot_network(target, at, number or 0, output))
-    if at is not None:
-        raise click.UsageError("--at is for scenarios: a map of the network at that time")
+        context.exit(actions.plot_network(target, at, number or 0, output, drawn.width))
+    if at is not None and drawn.kind != "map":
+        raise click.UsageError("--at is the time of a map: expected --kind map with it")
     try:
         measures = _measures(context, context.command.params[0], measures)
     except click.BadParameter as error:
@@ -472,11 +462,15 @@ def plot(
     of_segments = {"--flow": flow, "--from": since, "--to": until, "--unit": unit}
     if not segments and (given := [name for name, it in of_segments.items() if it is not None]):
         raise click.UsageError(f"{given[0]} needs --segments")
-    if number is not None and not (segments or sampled):
-        raise click.UsageError("--run needs --series or --segments")
+    of_run = drawn.kind in cli_plot.OF_RUN
+    if number is not None and not (segments or sampled or of_run):
+        raise click.UsageError("--run needs --series, --segments, or --kind map or timeline")
+    if of_run:
+        refused = {"--measure": bool(measures), "--x": bool(drawn.x), "--against": bool(drawn.against), **of_folder}
+        cli_plot.refuse(refused, f"--kind {drawn.kind} is of a run")
     trace = actions.Trace(flow, since, until, unit or "kB") if segments else None
     with signals.handled(leave=True) as stop:
-        code = actions.plot(target, measures, sampled, x, output, stop, run=number, trace=trace, kind=kind)
+        code = actions.plot(target, measures, sampled, drawn, output, stop, run=number, trace=trace, at=at)
     context.exit(code)
 
 
@@ -639,6 +633,7 @@ def schema() -> None:
 
 
 main.add_command(cli_live.live)
+main.add_command(cli_replay.replay)
 main.add_command(cli_study.sweep)
 main.add_command(cli_study.results)
 main.add_command(cli_study.report)

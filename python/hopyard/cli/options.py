@@ -81,22 +81,6 @@ class Comparing(Once):
         return super().parse_args(ctx, joined)
 
 
-class Differing(Once):
-    """A command whose `--difference` has a value only where KEY=VALUE follows."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Gives `--difference` its value: what follows is one if it has an equals sign."""
-        joined: list[str] = []
-        left = deque(args)
-        while left:
-            argument = left.popleft()
-            if argument == "--difference":
-                valued = bool(left) and "=" in left[0] and not left[0].startswith("-")
-                argument = f"--difference={left.popleft() if valued else ''}"
-            joined.append(argument)
-        return super().parse_args(ctx, joined)
-
-
 def _settings(
     _context: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[tuple[str, ...], Columns]:
@@ -154,4 +138,47 @@ WITH = click.option(
     expose_value=False,
     help="A key that changes together with the --set before it: as many values, one for all, or"
     " none for the same values; `flow.to=last` is the last node.",
+)
+
+
+def _against(_context: click.Context, _option: click.Parameter, given: str | None) -> dict[str, str] | None:
+    """Reads the case that others are compared with: `KEY=V`, or several with commas."""
+    if given is None:
+        return None
+    found: dict[str, str] = {}
+    for part in given.split(","):
+        key, equals, value = part.partition("=")
+        if not (key and equals and value):
+            raise click.BadParameter(f"expected KEY=VALUE such as flow.tcp=cubic, found {part!r}")
+        found[key] = value
+    return found
+
+
+AGAINST = click.option(
+    "--against",
+    metavar="KEY=V",
+    callback=_against,
+    help="Show how much more each case has than the one with this value of a compared key, such as flow.tcp=cubic, and "
+    "the same other values; otherwise than the first one. `scenario=NAME` is that scenario.",
+)
+
+
+def _width(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
+    """Reads the width of a page, in inches."""
+    if given is None:
+        return None
+    from hopyard.plot.canvas import width_of
+
+    try:
+        return width_of(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error).removeprefix("width: ")) from None
+
+
+WIDTH = click.option(
+    "--width",
+    metavar="WIDTH",
+    callback=_width,
+    help="The width of figures for a paper: `column` (3.4 inches), `text` (7.1 inches), or inches; letters have 8 "
+    "points. Of a report, that of its PDF files.",
 )

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import warnings
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from hopyard.files import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+
+    from hopyard.terminal.signals import Stop
 
 FAILED, BAD_INPUT, NOT_WRITTEN, BROKEN_PIPE = 1, 2, 3, 141
 
@@ -52,3 +59,27 @@ def of(error: OSError) -> str:
     """An error of the operating system's with the file that it is about."""
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{error.strerror or error}"
+
+
+#: What matplotlib says of a letter that its font lacks.
+_GLYPH = re.compile(r"^Glyph (\d+) ")
+
+
+def save_plot(figure: Any, path: Path, stop: Stop | None = None) -> Path:
+    """Writes a figure whole, and says which letters its font lacks; gives its path.
+
+    Raises:
+        Stopped: when a signal came while the figure was made.
+    """
+    if stop is not None:
+        stop.check()
+    # The file is written under another name first.
+    figure.check_format(path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        whole(path, figure.savefig)
+    letters = {found[1] for each in caught if (found := _GLYPH.search(str(each.message)))}
+    if letters:
+        shown = "".join(chr(int(each)) for each in sorted(letters))
+        say(f"warning: {path}: the font of plots lacks {shown}: a box stands for each")
+    return path

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hopyard.cli.options import AGAINST, WIDTH
+from hopyard.cli.output import save_plot
 from hopyard.cli.points import Chosen, stored_points, tell
-from hopyard.cli.run import save_plot
 from hopyard.cli.studies import ONLY, OUT, QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+
+#: The kinds of plots of measures, and of a run.
+MEANS, OF_RUN = ("lines", "bars", "box", "cdf"), ("map", "timeline")
 
 
 def named_measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
@@ -26,9 +31,12 @@ def of_plots(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.option(
             "--kind",
-            type=click.Choice(["lines", "bars", "boxes", "distribution"]),
-            help="What is drawn; lines where the axis is one of numbers, otherwise bars.",
+            type=click.Choice([*MEANS, *OF_RUN]),
+            help="What is drawn: means alone (lines, bars), the spread of runs (box, cdf), or one run (map, timeline); "
+            "otherwise means, with the differences of cases that are compared run by run.",
         ),
+        AGAINST,
+        WIDTH,
         click.option("--lines", metavar="AXIS", help="Of a study: a line for each value."),
         click.option("--panels", metavar="AXIS", help="Of a study: a panel for each value."),
         click.option("--experiment", metavar="NAME", help="Of a study: the experiment."),
@@ -53,6 +61,8 @@ class Drawn:
     only: Chosen
     out: Path | None
     quick: bool
+    against: Mapping[str, str] | None = None
+    width: float | None = None
 
     def check(self, target: Path) -> None:
         """Refuses what only studies have, of something else."""
@@ -73,10 +83,12 @@ def plot(
     measures: Sequence[str],
     drawn: Drawn,
     output: Path | None,
-    refused: Mapping[str, bool],
+    refused: dict[str, bool],
 ) -> None:
     """Draws measures of a study's store, each in a file."""
-    refuse(refused, f"{study} is a study")
+    refuse(refused | {"--against": drawn.against is not None}, f"{study} is a study")
+    if drawn.kind in OF_RUN:
+        raise click.UsageError(f"{study} is a study: expected --kind {', '.join(MEANS)}, found {drawn.kind}")
     from hopyard.study.drawing import plot as draw
     from hopyard.study.figures import Source
     from hopyard.study.parsing import load
@@ -105,6 +117,7 @@ def plot(
                 lines=drawn.lines,
                 panels=drawn.panels,
                 only=only,
+                width=drawn.width,
             )
             path = output or where / f"{name}.png"
             tell(str(save_plot(figure, path)))

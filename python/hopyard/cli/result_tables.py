@@ -9,6 +9,7 @@ from hopyard.tables import measures as known
 from hopyard.tables.arrays import integers, where
 from hopyard.tables.labels import short_keys, varying
 from hopyard.tables.measures import MEASURES, SHOWN
+from hopyard.tables.pairs import MARK, pairings, signed
 from hopyard.terminal import tables as terminal
 from hopyard.terminal.tables import Names, Numbers, console, say
 from hopyard.terminal.words import many
@@ -23,27 +24,66 @@ if TYPE_CHECKING:
     from hopyard.statistics.estimates import Estimate
     from hopyard.tables.cases import Case
     from hopyard.tables.measures import Measure
+    from hopyard.tables.pairs import Pairing
 
 #: The measures of a table of flows, unless others are chosen.
 SHOWN_OF_FLOWS = tuple(name for name in SHOWN if MEASURES[name].of_a_flow)
 
 
-def show(results: Results, measures: Sequence[str] | None = None, out: Console | None = None) -> None:
-    """Prints the measures of each case: the mean over the runs with its 95 % interval.
+def show(
+    results: Results,
+    measures: Sequence[str] | None = None,
+    out: Console | None = None,
+    against: Mapping[str, str] | None = None,
+) -> None:
+    """Prints the measures of each case, and the difference of each from the case that it is compared with.
 
-    There is a table for each scenario; scenarios with one case each share a table.
+    There is a table for each scenario; scenarios with one case each share a table. The difference is the mean of the
+    differences of the pairs of runs with its 95 % interval. `hopyard.tables.pairs` says which cases have one;
+    `against` names the case that others are compared with, such as `{"flow.tcp": "cubic"}`.
 
     Raises:
-        ValueError: when a measure does not exist.
+        ValueError: when a measure does not exist, or no case has the values of `against`.
     """
     chosen = [known.named(name) for name in known.check(measures or SHOWN)]
     out = out or console()
     if _nothing(results, out):
         return
     for cases in _groups(results):
+        found, reasons = pairings(results, cases, against)
         _title(results, cases, "mean ± 95 % interval", out)
         numbers = [_numbers(measure, (results.estimate(measure.name, case) for case in cases)) for measure in chosen]
         terminal.show(out, _names(results, cases), numbers, _gaps(results, cases))
+        _differences(results, chosen, cases, found, out)
+        for text in reasons:
+            say(out, (f"{text}.", "dim"))
+
+
+def _differences(
+    results: Results, measures: Sequence[Measure], cases: Sequence[Case], found: Sequence[Pairing], out: Console
+) -> None:
+    """Prints how much more each case has than the first one of its pairing, run by run."""
+    seen = False
+    for label, pairs in _by_label(found).items():
+        rows = [case for case, _ in pairs]
+        estimates = [[results.difference(measure.name, *pair) for pair in pairs] for measure in measures]
+        seen |= any(each.excludes_zero for column in estimates for each in column)
+        say(out, ("difference", "bold"), (f" from {label}, run by run: mean ± 95 % interval", ""))
+        numbers = [
+            Numbers(measure.title, measure.unit, [signed(each) for each in column])
+            for measure, column in zip(measures, estimates, strict=True)
+        ]
+        terminal.show(out, _names(results, rows, cases), numbers, _gaps(results, rows))
+    if seen:
+        say(out, (f"{MARK} zero is outside the interval", "dim"))
+
+
+def _by_label(found: Sequence[Pairing]) -> dict[str, list[tuple[Case, Case]]]:
+    """The cases with the ones that they are compared with, in a table for each name of the latter."""
+    tables: dict[str, list[tuple[Case, Case]]] = {}
+    for pairing in found:
+        tables.setdefault(pairing.label, []).extend((case, pairing.first) for case in pairing.others)
+    return tables
 
 
 def flows(results: Results, measures: Sequence[str] | None = None, out: Console | None = None) -> None:
@@ -76,71 +116,35 @@ def flows(results: Results, measures: Sequence[str] | None = None, out: Console 
         terminal.show(out, names, numbers, firsts if len(firsts) < len(rows) - 1 else ())
 
 
-def differences(
-    results: Results,
-    measures: Sequence[str] | None = None,
-    baseline: Case | None = None,
-    out: Console | None = None,
-    case_is: Mapping[str, str] | None = None,
-) -> None:
-    """Prints how much more each case has than the first case of its scenario and seed, run by run.
-
-    With `case_is`, values of compared keys such as `{"flow.tcp": "cubic"}`, each case is compared
-    with the one that has these values and differs from it in nothing else.
-
-    Runs of the same seed and number meet the same movement and channel, so the interval is that
-    of the differences of the pairs, which is narrower than that of two independent means. An
-    interval without 0 in it is a difference that the runs show.
+def latex(results: Results, measures: Sequence[str] | None = None, against: Mapping[str, str] | None = None) -> None:
+    """Prints the tables of `show` for LaTeX, with the rules of its package booktabs.
 
     Raises:
-        ValueError: when a measure does not exist, or no case has the values of `case_is`.
-    """
-    chosen = [known.named(name) for name in known.check(measures or SHOWN)]
-    out = out or console()
-    if _nothing(results, out):
-        return
-    groups = [part for group in _groups(results) for part in _by_seed(group)]
-    if case_is is not None:
-        _check_case(results, case_is)
-        groups = [part for group in groups for part in _beside(group, case_is)]
-    for cases in groups:
-        first = baseline or _first(cases, case_is)
-        if first is None:
-            wanted = ", ".join(f"{key}={value}" for key, value in (case_is or {}).items())
-            say(out, (f"{cases[0]}: there is no case beside it that has {wanted}.", ""))
-            continue
-        others = [case for case in cases if case is not first]
-        if not others:
-            of_seed = f" of seed {first.seed}" if len(results.cases) > 1 else ""
-            say(out, (f"{first}: there is no other case{of_seed} to compare it with.", ""))
-            continue
-        _title(results, cases, f"difference from {_text(results, cases, first)}, by pairs", out)
-        numbers = [
-            _numbers(measure, (results.difference(measure.name, case, first) for case in others)) for measure in chosen
-        ]
-        names = _names(results, others, cases)
-        terminal.show(out, names, numbers, _gaps(results, others))
-
-
-def latex(results: Results, measures: Sequence[str] | None = None) -> None:
-    """Prints the measures of each case as tables of LaTeX, with the rules of its package booktabs.
-
-    Raises:
-        ValueError: when a measure does not exist.
+        ValueError: when a measure does not exist, or no case has the values of `against`.
     """
     chosen = [known.named(name) for name in known.check(measures or SHOWN)]
     if _nothing(results, console()):
         return
     for cases in _groups(results):
-        names = _names(results, cases)
-        heads = [each.head for each in names] + [measure.label for measure in chosen]
-        columns = [[_tex(cell) for cell in each.cells] for each in names] + [
-            [_tex_number(*results.estimate(measure.name, case).parts()) for case in cases] for measure in chosen
-        ]
-        head, *rows = (" & ".join(line) + r" \\" for line in (map(_tex, heads), *zip(*columns, strict=True)))
-        aligned = "l" * len(names) + "r" * len(chosen)
-        lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", head, r"\midrule", *rows]
-        print(*lines, r"\bottomrule", r"\end{tabular}", sep="\n")
+        means = [[results.estimate(measure.name, case).parts() for case in cases] for measure in chosen]
+        _tabular(_names(results, cases), chosen, means)
+        found, reasons = pairings(results, cases, against)
+        for label, pairs in _by_label(found).items():
+            apart = [[signed(results.difference(measure.name, *pair)) for pair in pairs] for measure in chosen]
+            print(f"% Difference from {_tex(label)}, run by run; {MARK}: zero is outside the 95 % interval.")
+            _tabular(_names(results, [case for case, _ in pairs], cases), chosen, apart)
+        for text in reasons:
+            print(f"% {text}.")
+
+
+def _tabular(names: Sequence[Names], measures: Sequence[Measure], cells: Sequence[Sequence[tuple[str, str]]]) -> None:
+    heads = [each.head for each in names] + [measure.label for measure in measures]
+    columns = [[_tex(cell) for cell in each.cells] for each in names]
+    columns += [[_tex_number(*parts) for parts in column] for column in cells]
+    head, *rows = (" & ".join(line) + r" \\" for line in (map(_tex, heads), *zip(*columns, strict=True)))
+    aligned = "l" * len(names) + "r" * len(measures)
+    lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", head, r"\midrule", *rows]
+    print(*lines, r"\bottomrule", r"\end{tabular}", sep="\n")
 
 
 #: Letters that LaTeX takes for its own.
@@ -153,6 +157,7 @@ def _tex(text: str) -> str:
 
 
 def _tex_number(mean: str, half: str) -> str:
+    half = half.replace(f" {MARK}", f"^{{{MARK}}}")
     number = f"{mean} \\pm {half}" if half else mean
     return "--" if mean == "-" else f"${number.replace(',', '{,}')}$"
 
@@ -171,42 +176,6 @@ def _groups(results: Results) -> list[list[Case]]:
     if all(len(cases) == 1 for cases in groups.values()):
         return [list(results.cases)]
     return list(groups.values())
-
-
-def _by_seed(cases: Sequence[Case]) -> list[list[Case]]:
-    """The cases of each seed, whose runs are pairs."""
-    groups: dict[int, list[Case]] = {}
-    for case in cases:
-        groups.setdefault(case.seed, []).append(case)
-    return list(groups.values())
-
-
-def _check_case(results: Results, case_is: Mapping[str, str]) -> None:
-    for key, value in case_is.items():
-        if key not in results.settings:
-            there = ", ".join(results.settings) or "none"
-            raise ValueError(f"no compared key is called {key!r}; there are {there}")
-        values = list(dict.fromkeys(case.settings[key] for case in results.cases))
-        if value not in values:
-            raise ValueError(f"no case has {key}={value}; there are {', '.join(values)}")
-        if key == "seed":
-            others = ", ".join(name for name in results.settings if name != key) or "none"
-            raise ValueError(f"runs of different seeds are no pairs: expected another compared key; there are {others}")
-
-
-def _beside(cases: Sequence[Case], case_is: Mapping[str, str]) -> list[list[Case]]:
-    """The cases in groups, which differ in these keys alone."""
-    found: dict[tuple[str, ...], list[Case]] = {}
-    for case in cases:
-        rest = tuple(v for key, v in case.settings.items() if key not in case_is)
-        found.setdefault((case.scenario, *rest), []).append(case)
-    return list(found.values())
-
-
-def _first(cases: Sequence[Case], case_is: Mapping[str, str] | None) -> Case | None:
-    """The case that the others are compared with, if there is one."""
-    named = (case_is or {}).items()
-    return next((it for it in cases if all(it.settings[k] == v for k, v in named)), None)
 
 
 def _title(results: Results, cases: Sequence[Case], what: str, out: Console) -> None:
@@ -237,15 +206,6 @@ def _names(results: Results, rows: Sequence[Case], cases: Sequence[Case] | None 
     if len(set(counts)) > 1:
         names.append(Names("runs", [str(count) for count in counts]))
     return names
-
-
-def _text(results: Results, cases: Sequence[Case], case: Case) -> str:
-    """What tells a case from the others, such as `tcp = vegas`."""
-    keys = short_keys(varying(results, cases))
-    settings = [f"{short} = {case.settings[key]}" for key, short in keys.items()]
-    if len({each.scenario for each in cases}) > 1 or not settings:
-        settings.insert(0, case.scenario)
-    return ", ".join(settings)
 
 
 def _numbers(measure: Measure, estimates: Iterable[Estimate]) -> Numbers:

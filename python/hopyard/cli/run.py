@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shlex
 import sys
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopyard.cli.output import BROKEN_PIPE, FAILED, NOT_WRITTEN, of, printed, say, tell
+from hopyard.cli.output import BROKEN_PIPE, FAILED, NOT_WRITTEN, of, printed, save_plot, say, tell
 from hopyard.errors import CaptureError, SimulationError
 from hopyard.scenario.recorded import SEGMENTS
 from hopyard.scenario.scenario import Scenario
@@ -25,12 +23,14 @@ from hopyard.terminal import signals
 from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from hopyard.cli.plot import Drawn
     from hopyard.results.results import Results
     from hopyard.running.capture import Capture
     from hopyard.scenario.plan import Planned
     from hopyard.scenario.scenario import Settings
+    from hopyard.statistics.estimates import Estimate
     from hopyard.store.folder import Folder
     from hopyard.tables.cases import Case, Failure
     from hopyard.terminal.signals import Stop
@@ -55,6 +55,8 @@ class Request:
     #: The flows whose segments are recorded, if it is not for the scenario to say.
     segments: bool | str | None
     measures: Sequence[str]
+    #: The values of compared keys that the case has with which others are compared.
+    against: Mapping[str, str] | None
     plot: bool
     quiet: bool
     json: bool
@@ -72,10 +74,13 @@ def run(request: Request, stop: Stop) -> int:
     from hopyard.store.folder import Folder, default
     from hopyard.tables.measures import check_labels
     from hopyard.tables.names import table_files
+    from hopyard.tables.pairs import check as check_against
 
     # Nothing can be lost yet: a signal ends the process at once.
     cases = signals.patiently(lambda: _cases(request))
     check_labels(request.measures, (label for case in cases for label in case.core.labels()))
+    if request.against is not None:
+        check_against(request.against, cases)
     if not request.quiet:
         for warning in doubts((case.file or case.scenario, case.core) for case in cases):
             say(warning)
@@ -169,10 +174,11 @@ def _run(
             codes.append(NOT_WRITTEN)
     where = None if folder is None else str(folder.where)
     if request.json or not request.quiet:
-        codes.append(shown(results, request.measures, as_json=request.json, folder=where))
+        kind = "json" if request.json else "text"
+        codes.append(shown(results, request.measures, kind, request.against, folder=where))
     if folder is not None and results.cases:
         if request.plot and stop.number is None:
-            code, drawn = _draw(results, folder, request.measures, series, stop)
+            code, drawn = _draw(results, folder, request, series, stop)
             codes.append(code)
             written += drawn
         if written and not request.quiet:
@@ -244,51 +250,71 @@ def _stored_cases(request: Request, files: Sequence[Path]) -> list[Planned]:
 def shown(
     results: Results,
     measures: Sequence[str],
+    format: str = "text",
+    against: Mapping[str, str] | None = None,
     *,
-    as_json: bool,
     folder: str | None,
-    table: str = "show",
-    **options: Any,
 ) -> int:
-    """Shows results, and gives the exit code."""
+    """Shows results in a format, or those of single flows (`flows`), and gives the exit code."""
 
     def show() -> None:
-        if as_json:
-            print(json.dumps(summary(results, measures, folder), indent=2, ensure_ascii=False))
+        if format == "json":
+            print(json.dumps(summary(results, measures, folder, against), indent=2, ensure_ascii=False))
+            return
+        if format == "csv":
+            write_csv(results.summary(measures or SHOWN, against), sys.stdout.buffer)
+            return
+        from hopyard.cli import result_tables as report
+
+        if format == "flows":
+            report.flows(results, measures or None)
+        elif format == "latex":
+            report.latex(results, measures or None, against)
         else:
-            from hopyard.cli import result_tables as report
+            report.show(results, measures or None, against=against)
+        for name in measures:
+            if results.cases and results.lacks(name):
+                say(f"warning: no run has the measure {name}; see hopyard measures")
 
-            getattr(report, table)(results, measures or None, **options)
-            for name in measures:
-                if results.cases and results.lacks(name):
-                    say(f"warning: no run has the measure {name}; see hopyard measures")
+    from hopyard.tables.measures import SHOWN
 
+    if format == "csv":
+        from pyarrow.csv import write_csv
     return printed(show)
 
 
-def summary(results: Results, measures: Sequence[str], folder: str | None) -> dict[str, Any]:
-    """What `--json` prints; `folder` has the results, if one does."""
+def summary(
+    results: Results, measures: Sequence[str], folder: str | None, against: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The summary that JSON has; `folder` has the results, if one does."""
     from hopyard.tables.measures import SHOWN, named
 
     def number(value: float) -> float | None:
         return None if math.isnan(value) else value
 
+    def estimates(found: Mapping[str, Estimate]) -> dict[str, Any]:
+        return {
+            name: {"mean": number(it.mean), "half_width": number(it.half_width), "unit": named(name).unit}
+            for name, it in found.items()
+        }
+
+    chosen = measures or SHOWN
+    firsts = results.firsts(against)
+
     def case(each: Case) -> dict[str, Any]:
-        estimates = {name: results.estimate(name, each) for name in measures or SHOWN}
+        first = firsts.get(each.number)
+        apart: dict[str, Any] | None = None
+        if first is not None:
+            apart = {"scenario": first.scenario, "settings": first.settings}
+            apart["measures"] = estimates({name: results.difference(name, each, first) for name in chosen})
         return {
             "scenario": each.scenario,
             "settings": each.settings,
             "config": each.config,
             "seed": each.seed,
             "runs": len(results.runs_of(each)),
-            "measures": {
-                name: {
-                    "mean": number(found.mean),
-                    "half_width": number(found.half_width),
-                    "unit": named(name).unit,
-                }
-                for name, found in estimates.items()
-            },
+            "measures": estimates({name: results.estimate(name, each) for name in chosen}),
+            "difference_from": apart,
         }
 
     return {
@@ -311,17 +337,18 @@ def summary(results: Results, measures: Sequence[str], folder: str | None) -> di
 
 
 def _draw(
-    results: Results, folder: Folder, measures: Sequence[str], series: Sequence[str], stop: Stop
+    results: Results, folder: Folder, request: Request, series: Sequence[str], stop: Stop
 ) -> tuple[int, list[Path]]:
     paths: list[Path] = []
     try:
         stop.drawing = True
-        for name in measures or ["goodput"]:
+        for name in request.measures or ["goodput"]:
             if results.lacks(name):
                 say(f"warning: no run has the measure {name}: it is not drawn")
                 continue
-            kind = "distribution" if results.measure(name).of_rows is not None else None
-            paths += [save_plot(results.plot(name, kind=kind), folder.drawing(_measure_file(name)), stop)]
+            kind = "cdf" if results.measure(name).of_rows is not None else None
+            figure = results.plot(name, kind=kind, against=None if kind else request.against)
+            paths += [save_plot(figure, folder.drawing(_measure_file(name)), stop)]
         for name in _sampled(results, series):
             paths += [save_plot(results.plot_series(name), folder.drawing(_series_file(name)), stop)]
         if results.problem is None and len(results.segments):
@@ -360,32 +387,6 @@ def _segments_file(flow: int | None = None, run: int | None = None) -> str:
     parts = {"run": run, "flow": flow}
     ends = [f"-{name}{number}" for name, number in parts.items() if number is not None]
     return f"segments{''.join(ends)}.png"
-
-
-#: What matplotlib says of a letter that its font lacks.
-_GLYPH = re.compile(r"^Glyph (\d+) ")
-
-
-def save_plot(figure: Any, path: Path, stop: Stop | None = None) -> Path:
-    """Writes a figure whole, and says which letters its font lacks; gives its path.
-
-    Raises:
-        Stopped: when a signal came while the figure was made.
-    """
-    from hopyard.files import whole
-
-    if stop is not None:
-        stop.check()
-    # The file is written under another name first.
-    figure.check_format(path)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        whole(path, figure.savefig)
-    letters = {found[1] for each in caught if (found := _GLYPH.search(str(each.message)))}
-    if letters:
-        shown = "".join(chr(int(each)) for each in sorted(letters))
-        say(f"warning: {path}: the font of plots lacks {shown}: a box stands for each")
-    return path
 
 
 def _explain(results: Results, folder: Folder | None, stop: Stop) -> None:
@@ -446,14 +447,9 @@ def _again(failure: Failure, folder: Folder | None) -> str | None:
 
 
 def show(
-    folders: Sequence[Path],
-    measures: Sequence[str],
-    *,
-    as_json: bool,
-    table: str = "show",
-    **options: Any,
+    folders: Sequence[Path], measures: Sequence[str], format: str, against: Mapping[str, str] | None = None
 ) -> int:
-    """Shows what folders hold, by a function of `cli.result_tables` with options of its own."""
+    """Shows the results of folders, in a format of `shown`."""
     from hopyard.results.results import Results
 
     results = Results.load(*folders)
@@ -462,7 +458,7 @@ def show(
     if results.problem is not None:
         say(f"warning: {results.problem}")
     where = ", ".join(map(str, folders))
-    return shown(results, measures, as_json=as_json, folder=where, table=table, **options)
+    return shown(results, measures, format, against, folder=where)
 
 
 @dataclass(frozen=True)
@@ -475,14 +471,14 @@ class Trace:
     unit: str
 
 
-def plot_network(scenario: Path, at: str | None, run: int, output: Path | None) -> int:
+def plot_network(scenario: Path, at: str | None, run: int, output: Path | None, width: float | None) -> int:
     """Draws a map of a scenario's network at a time."""
     from hopyard.netmap import network
     from hopyard.scenario.scenario import Scenario
 
     if at is None:
         raise ValueError(f"{scenario} is a scenario: expected a time for its map, as --at 30s")
-    figure = network(Scenario.load(scenario), at, run)
+    figure = network(Scenario.load(scenario), at, run, width=width)
     return tell(str(save_plot(figure, output or Path(f"{scenario.stem}-map.png"))))
 
 
@@ -490,15 +486,16 @@ def plot(
     folder: Path,
     measures: Sequence[str],
     series: Sequence[str],
-    x: str | None,
+    drawn: Drawn,
     output: Path | None,
     stop: Stop,
     *,
     run: int | None = None,
     trace: Trace | None = None,
-    kind: str | None = None,
+    at: str | None = None,
 ) -> int:
-    """Draws what a folder holds; with `trace`, segments."""
+    """Draws what a folder holds; with `trace`, segments; with `at`, a map."""
+    from hopyard.netmap import network
     from hopyard.results.results import Results
     from hopyard.store.folder import drawing
     from hopyard.store.store import Store
@@ -506,11 +503,15 @@ def plot(
     results = Results.load(folder)
     if not results.cases:
         raise ValueError(f"{folder} has no finished run to draw")
-    chosen = measures or ([] if series or trace else ["goodput"])
+    of_run = drawn.kind if drawn.kind in ("map", "timeline") else None
+    if of_run == "map" and at is None:
+        raise ValueError("expected a time for the map, as --at 30s")
+    chosen = measures or ([] if series or trace or of_run else ["goodput"])
     wanted = [*chosen, *series, *(["segments"] if trace else [])]
     if output is not None and len(wanted) > 1:
         raise ValueError(f"expected one measure or series for {output}, found {', '.join(wanted)}")
     paths = []
+    page = {"width": drawn.width}
 
     def place(name: str) -> Path:
         if output is not None:
@@ -521,14 +522,21 @@ def plot(
     try:
         stop.idle, stop.drawing = False, True
         for name in chosen:
-            figure = results.plot(name, x, kind=kind)
+            figure = results.plot(name, drawn.x, kind=drawn.kind, against=drawn.against, **page)
             paths.append(save_plot(figure, place(_measure_file(name)), stop))
         for name in series:
-            figure = results.plot_series(name, run)
+            figure = results.plot_series(name, run, **page)
             paths.append(save_plot(figure, place(_series_file(name)), stop))
         if trace is not None:
-            figure = results.plot_segments(trace.flow, run, since=trace.since, until=trace.until, unit=trace.unit)
+            cut = {"since": trace.since, "until": trace.until}
+            figure = results.plot_segments(trace.flow, run, unit=trace.unit, **cut, **page)
             paths.append(save_plot(figure, place(_segments_file(trace.flow, run)), stop))
+        if of_run == "timeline":
+            paths.append(save_plot(results.plot_timeline(run, **page), place("timeline.png"), stop))
+        elif at is not None:
+            # The cases of one seed share their movement; the ways are those of the first.
+            figure = network(results.scenario(results.cases[0]), at, run or 0, **page)
+            paths.append(save_plot(figure, place("map.png"), stop))
     except signals.Stopped:
         return stop.exit_code
     finally:

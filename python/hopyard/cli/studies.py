@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hopyard.cli.options import WIDTH
 from hopyard.cli.output import FAILED, NOT_WRITTEN, of, say
 from hopyard.cli.points import Chosen, read_only, stored_points, tell, tell_absent
 from hopyard.errors import StoreError
@@ -191,6 +192,12 @@ _MEASURE = click.option(
     help="Send the runs to the Dask cluster whose scheduler has this address, such as "
     "tcp://host:8786; `local` starts one on this machine.",
 )
+@click.option(
+    "--watch",
+    metavar="FILE.html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a page with progress, rate, failures and time left, which a browser loads again by itself.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Show neither progress nor a summary.")
 @click.pass_context
 def sweep(context: click.Context, /, study: Path, **given: Any) -> None:
@@ -223,6 +230,7 @@ def sweep(context: click.Context, /, study: Path, **given: Any) -> None:
 def _sweep(study: Study, given: dict[str, Any]) -> Outcome:
     from hopyard.study import sweep as sweeps
     from hopyard.study.values import chosen_measures
+    from hopyard.study.watching import Page
 
     until: Until | None = None
     if given["until"] is not None:
@@ -231,8 +239,14 @@ def _sweep(study: Study, given: dict[str, Any]) -> Outcome:
         until = sweeps.Until(given["until"], measure, given["most"])
     elif given["until_measure"]:
         raise click.UsageError("--until-measure needs --until")
+    if given["watch"] is not None and given["watch"].suffix not in (".html", ".htm"):
+        raise click.UsageError(f"--watch {given['watch']}: expected a name that ends in .html")
     executor = _executor(given)
     try:
+        page = None
+        if given["watch"] is not None:
+            page = Page(given["watch"], study.document.title, executor.dashboard)
+            tell(f"{given['watch']} shows the progress")
         return sweeps.sweep(
             study,
             out=given["out"],
@@ -247,6 +261,7 @@ def _sweep(study: Study, given: dict[str, Any]) -> Outcome:
             executor=executor,
             progress=False if given["quiet"] else None,
             tell=None if given["quiet"] else read_so_far,
+            page=page,
         )
     finally:
         executor.close()
@@ -436,6 +451,7 @@ def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of the report; the folder of the store otherwise, in `report`.",
 )
+@WIDTH
 @click.pass_context
 def report(
     context: click.Context,
@@ -445,6 +461,7 @@ def report(
     seed: int | None,
     only: Chosen,
     to: Path | None,
+    width: float | None,
 ) -> None:
     """Write a STUDY's report: one HTML page, its figures as PNG and PDF, its tables as CSV."""
     import shlex
@@ -477,7 +494,7 @@ def report(
             words += "".join(f" --only {shlex.quote(f'{name}={each}')}" for each in labels)
         command = f"hopyard sweep {words}\nhopyard report {words}"
         try:
-            made = make(source, to or where / "report", command=command, quick=quick)
+            made = make(source, to or where / "report", command=command, quick=quick, width=width)
         except ReportError as error:
             raise click.UsageError(str(error)) from None
         except OSError as error:

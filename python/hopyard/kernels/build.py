@@ -7,7 +7,6 @@ with. Agent and modules have keys of their own: only what is missing is built.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -28,8 +27,8 @@ from hopyard.kernels.cache import Built
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-#: What is built from: the agent, and the patches and the configuration of Linux.
-HERE = Path(__file__).parent
+#: The program that ends an interrupted build.
+GUARD = Path(__file__).parent / "build_guard.py"
 #: Higher where the same files give another kernel.
 RECIPE = 3
 #: A program that is needed, and Debian's package that has it.
@@ -135,6 +134,7 @@ def recipe(
         _check_patch(path)
     if not cache.available():
         raise ValueError("kernels in simulated time need Linux on an x86-64 processor")
+    changes = cache.changes()
     missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
     given, source = source, source or packaged(version)
     if source is None and _packaged() == version:
@@ -157,9 +157,9 @@ def recipe(
         package=source.name if given else _package(source),
         compiler=compiler,
         patches=patches(version),
-        configuration=HERE / "linux" / "fragment.config",
+        configuration=changes / "fragment.config",
         own=own,
-        wifi=HERE / "linux" / "wifi.config" if wifi else None,
+        wifi=changes / "wifi.config" if wifi else None,
     )
 
 
@@ -260,7 +260,7 @@ def patches(version: str) -> list[Path]:
     of_version = re.compile(r"-[0-9]+\.[0-9]+\.patch$")
     return [
         path
-        for path in sorted((HERE / "linux").glob("*.patch"))
+        for path in sorted(cache.changes().glob("*.patch"))
         if path.name.endswith(f"-{version}.patch") or not of_version.search(path.name)
     ]
 
@@ -334,7 +334,7 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     steps.run("the kernel cannot be stripped", strip, work)
     (made / "config").write_text(configuration, encoding="utf-8")
     _keep_headers(source, objects, made / "headers.tar.gz")
-    shutil.copy(HERE / "linux" / "COPYING", made / "COPYING")
+    shutil.copy(cache.changes() / "COPYING", made / "COPYING")
     kernel = Built(
         folder=made,
         version=wanted.name,
@@ -413,7 +413,7 @@ def _keep_headers(source: Path, objects: Path, into: Path) -> None:
 
 def _modules(kernel: Built, work: Path, tell: Callable[[str], None]) -> None:
     """Builds the modules of this version of Hopyard for a kernel, unless they are there."""
-    sources = sorted(cache.MODULES.glob("*.c"))
+    sources = sorted(cache.modules().glob("*.c"))
     final = kernel.modules
     if final.is_dir() or not sources:
         return
@@ -422,7 +422,7 @@ def _modules(kernel: Built, work: Path, tell: Callable[[str], None]) -> None:
     with tarfile.open(kernel.headers) as archive:
         archive.extractall(tree, filter="data")
     new = work / "modules"
-    shutil.copytree(cache.MODULES, new)
+    shutil.copytree(cache.modules(), new)
     names = " ".join(f"{source.stem}.o" for source in sources)
     (new / "Kbuild").write_text(f"obj-m := {names}\n", encoding="utf-8")
     # Warnings are errors here: the flags of a kernel leave little that is not one.
@@ -509,7 +509,7 @@ def _guarded(root: Path) -> Iterator[Path]:
     work = Path(tempfile.mkdtemp(prefix=BUILDING, dir=root))
     # Programs of the same session can belong to one group.
     guard = subprocess.Popen(
-        [sys.executable, "-I", str(HERE / "build_guard.py"), str(work)],
+        [sys.executable, "-I", str(GUARD), str(work)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         process_group=0,
@@ -530,6 +530,8 @@ def _guarded(root: Path) -> Iterator[Path]:
 @contextmanager
 def _alone(root: Path, tell: Callable[[str], None]) -> Iterator[None]:
     """Holds the lock of the cache: two builds at once would make the same folder."""
+    import fcntl
+
     with (root / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

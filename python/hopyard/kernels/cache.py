@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 AGENT = Path(__file__).parent / "guest"
 #: How the name of a TCP variant's module begins.
 MODULE = "hopyard_"
-#: The sources of modules for the kernels.
-MODULES = Path(__file__).parent / "linux" / "modules"
+#: What installs the package with the patches: released, and from a clone of the repository.
+INSTALL = "pip install 'hopyard[kernels]', or pip install ./kernels in a clone"
 #: The versions that can be built.
 VERSIONS = ("6.1", "6.12")
 #: How many digits of the content of patches the name of a patched kernel has.
@@ -80,7 +80,7 @@ class Built:
 
     def lacks_module(self, variant: str) -> bool:
         """Whether a TCP variant is a module of Hopyard that was not built for it."""
-        source = MODULES / f"{MODULE}{variant}.c"
+        source = modules() / f"{MODULE}{variant}.c"
         return source.is_file() and variant not in self.module_variants()
 
     def senders(self) -> list[str]:
@@ -117,9 +117,27 @@ def agent_sources() -> list[Path]:
     return sorted(AGENT.glob("*.[ch]"))
 
 
+def changes() -> Path:
+    """The folder with the patches and the configuration of Linux, of a package under Linux's licence.
+
+    Raises:
+        ValueError: when the package is not installed, with the command that installs it.
+    """
+    try:
+        import hopyard_kernels
+    except ModuleNotFoundError:
+        raise ValueError(f"kernels need the package hopyard-kernels, which is not installed: {INSTALL}") from None
+    return hopyard_kernels.FOLDER
+
+
+def modules() -> Path:
+    """The folder with the sources of modules for the kernels."""
+    return changes() / "modules"
+
+
 def modules_key() -> str:
-    """The sources of this version's modules, as a number."""
-    return key_of(sorted(MODULES.glob("*.[ch]")))
+    """The sources of the modules, as a number."""
+    return key_of(sorted(modules().glob("*.[ch]")))
 
 
 def key_of(sources: Sequence[Path]) -> str:
@@ -219,13 +237,14 @@ def newest(version: str) -> Built:
     """The kernel of a version that was built last.
 
     Raises:
-        ValueError: when there is none, with the command that builds it.
+        ValueError: when there is none, with the command that builds it, or a package is missing.
     """
     if not is_version(version):
         raise ValueError(
             f"expected a kernel {' or '.join(VERSIONS)}, one with Wi-Fi such as 6.1+wifi, or one with patches such as"
             f" 6.1+a1b2c3d4, found {version!r}"
         )
+    changes()
     command = building(version)
     kernel = next((it for it in built() if it.version == version), None)
     if kernel is None:

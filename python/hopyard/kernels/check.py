@@ -127,7 +127,15 @@ def machine(need: Need | None = None) -> list[Finding]:
     system = Finding("system", cache.available(), here, "Linux on an x86-64 processor is needed")
     if not system.good:
         return [system]
-    return [system, _trace(), _personality(), memory(need), descriptors(need)]
+    return [system, _package(), _trace(), _personality(), memory(need), descriptors(need)]
+
+
+def _package() -> Finding:
+    what = "package hopyard-kernels"
+    try:
+        return Finding(what, True, str(cache.changes()))
+    except ValueError:
+        return Finding(what, False, "not installed", cache.INSTALL)
 
 
 def _trace() -> Finding:

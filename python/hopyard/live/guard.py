@@ -25,7 +25,7 @@ PLACE = Path("/var/run/netns")
 #: session is the number of its first process, with the time at which that was started.
 MADE, GONE, STARTED, ENDED = "made", "gone", "started", "ended"
 #: The signals that end a run, and not its guard.
-IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+IGNORED = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def members(namespace: str) -> list[int]:
@@ -93,8 +93,8 @@ def remove(namespaces: Iterable[str], sessions: Mapping[int, str]) -> bool:
 
 def main() -> int:
     """Waits for the end of the pipe, and removes what there is."""
-    for number in IGNORED:
-        signal.signal(number, signal.SIG_IGN)
+    for name in IGNORED:
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
     namespaces: dict[str, None] = {}
     sessions: dict[int, str] = {}
     print("ready", flush=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import io
 import math
 import os
+import re
 import sys
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +18,7 @@ try:
     import matplotlib.collections
     import matplotlib.lines
     import matplotlib.patches
+    import matplotlib.text
 except ValueError:
     # MPLBACKEND names no backend that exists. No backend is needed here.
     _backend = os.environ.pop("MPLBACKEND", None)
@@ -25,6 +29,7 @@ except ValueError:
     import matplotlib.collections
     import matplotlib.lines
     import matplotlib.patches
+    import matplotlib.text
 
     if _backend is not None:
         os.environ["MPLBACKEND"] = _backend
@@ -34,18 +39,19 @@ from matplotlib.figure import Figure
 from hopyard.terminal.words import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
 # Others take `mpl` from here, so that it is imported in this way alone.
 __all__ = ["LETTER", "MARKERS", "MOST_PANELS", "PANEL", "STYLE", "Plot"]
-__all__ += ["COLOURS", "Ticks", "colours", "grid", "legend", "log_scale", "mpl", "note", "rows_of"]
-__all__ += ["ticks", "title"]
+__all__ += ["COLOURS", "STROKES", "Ticks", "colours", "columns", "grid", "legend", "legend_of", "log_scale"]
+__all__ += ["mpl", "note", "on_page", "picture", "rows_of", "style", "ticks", "title", "width_of"]
 
 # Okabe and Ito's colours, which people who are colour-blind can tell apart too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7F7F7F")
 MARKERS = "osD^vPX<>*hd"
+STROKES = ("-", "--", ":", "-.")
 STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#999999",
@@ -76,6 +82,12 @@ _DATES = {"svg": {"Date": None}, "svgz": {"Date": None}, "pdf": {"CreationDate":
 #: Inches that a letter of a size in points takes, about.
 LETTER = 0.6 / 72
 PANEL = 5.6
+#: Widths of a paper in two columns, such as those of IEEE and ACM, in inches.
+WIDTHS = {"column": 3.4, "text": 7.1}
+#: A page narrower than this has one panel beside another.
+NARROW = 5.0
+#: The size of letters and marks on a page, as a part of those of a screen: 8 points.
+SMALL = 0.76
 #: The most columns of a legend.
 MOST_COLUMNS = 3
 #: A figure of more panels would be too large to look at.
@@ -92,6 +104,13 @@ class Plot(Figure):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         FigureCanvasAgg(self)
+        #: What a page says of places that are pointed at: the axes, the place in their data, the text.
+        self.tips: list[tuple[Axes, float, float, str]] = []
+
+    def tip(self, axis: Axes, x: float, y: float, text: str) -> None:
+        """Adds the text that a page shows where this place is pointed at."""
+        if math.isfinite(x) and math.isfinite(y):
+            self.tips.append((axis, x, y, text))
 
     def savefig(self, fname: Any, *arguments: Any, **options: Any) -> None:
         """Writes the figure; the end of the file's name says how: .png, .svg, .pdf."""
@@ -125,22 +144,122 @@ class Plot(Figure):
         return buffer.getvalue()
 
 
+#: The width in inches of the page that is drawn for; none for a screen.
+_page: ContextVar[float | None] = ContextVar("page", default=None)
+
+
+def width_of(given: str | float | None) -> float | None:
+    """A width in inches: that of a "column" or of the "text" of a paper, or a number.
+
+    Raises:
+        ValueError: when it is neither.
+    """
+    if given is None or given in WIDTHS:
+        return None if given is None else WIDTHS[str(given)]
+    try:
+        width = float(given)
+    except ValueError:
+        width = math.nan
+    if not 2 <= width <= 40:
+        raise ValueError(f"width: expected column, text or inches from 2 to 40, found {given!r}")
+    return width
+
+
+def on_page(width: float | None, draw: Callable[[], Plot]) -> Plot:
+    """A figure for a page of this width in inches, with letters of 8 points; for a screen if there is none."""
+    if width is None:
+        return draw()
+    token = _page.set(width)
+    try:
+        figure = draw()
+    finally:
+        _page.reset(token)
+    for text in figure.findobj(mpl.text.Text):
+        text.set_fontsize(SMALL * float(text.get_fontsize()))
+    for own in list(figure.legends) if width < NARROW else ():
+        # Beside the panels there is no room.
+        texts = [text.get_text() for text in own.get_texts()]
+        heading = own.get_title().get_text()
+        own.remove()
+        most = max(1, int((width - 0.3) / (max(map(len, texts)) * 8 * LETTER + 0.5)))
+        look: dict[str, Any] = {"fontsize": 8, "title_fontsize": 8, "ncols": min(most, len(texts)), "frameon": False}
+        handles: list[Any] = list(own.legend_handles)
+        figure.legend(handles, texts, title=heading or None, loc="outside upper center", **look)
+    figure.set_size_inches(width, figure.get_figheight() * width / figure.get_figwidth())
+    return figure
+
+
+def style() -> dict[Any, Any]:
+    """The style of figures: on a page, lines and marks are smaller."""
+    if _page.get() is None:
+        return STYLE
+    sizes = {"lines.linewidth": 1.1, "lines.markersize": 4.5, "axes.linewidth": 0.6, "grid.linewidth": 0.6}
+    return {**STYLE, **sizes}
+
+
+def columns() -> int:
+    """The panels that stand beside one another, where there are several."""
+    return 1 if (_page.get() or NARROW) < NARROW else 2
+
+
 def grid(
-    panels: int, heights: Sequence[float], legend: float = 0.0, width: float | None = None
+    panels: int, heights: Sequence[float], legend: float = 0.0, width: float | None = None, across: int = 2
 ) -> tuple[Plot, list[Axes]]:
-    """A figure of panels, two in a row; a height in inches for each row, room for a legend."""
-    columns = min(panels, 2)
-    size = ((width or PANEL) * columns + legend, sum(heights) + 0.4)
+    """A figure of panels, two in a row; a height in inches for each row, room for a legend.
+
+    On a narrow page, each panel has a row of its own.
+    """
+    across = min(panels, columns(), across)
+    page = _page.get()
+    if across == 1 and len(heights) < panels:
+        heights = [height for height in heights for _ in range(2)][:panels]
+    size = ((width or PANEL) * across + legend, sum(heights) + 0.4)
+    if page is not None:
+        size = page, SMALL * size[1]
     figure = Plot(figsize=size, layout="constrained")
-    axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights if len(heights) > 1 else None)
+    axes = figure.subplots(len(heights), across, squeeze=False, height_ratios=heights if len(heights) > 1 else None)
     flat = list(axes.flat)
     for spare in flat[panels:]:
         spare.set_visible(False)
     return figure, flat[:panels]
 
 
+def legend_of(figure: Plot, handles: Sequence[Any], labels: Sequence[str], heading: str | None = None) -> None:
+    """A legend at the right of everything."""
+    heading = None if heading is None else "\n".join(fold(heading, 26))
+    figure.legend(handles, labels, title=heading, loc="outside right upper", alignment="left")
+
+
+def picture(figure: Plot, name: str) -> str:
+    """A figure as SVG for a page, with its texts as texts, and an invisible circle with a title for each tip.
+
+    The names of its parts begin with `name`: two pictures of a page must not share them.
+    """
+    buffer = io.BytesIO()
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg")
+    text = buffer.getvalue().decode()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    # A hundredth of a point is less than a screen or a printer shows.
+    text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
+    text = re.sub(r'\bid="', f'id="{name}-', text)
+    text = re.sub(r'(xlink:href="#|url\(#)', rf"\1{name}-", text)
+    # The page says how large it is, and which font it has.
+    head, rest = text.split(">", 1)
+    head = re.sub(r' (width|height)="[^"]*pt"', "", head) + f' style="--inches: {figure.get_figwidth():.2f}"'
+    rest = rest.replace("'DejaVu Sans', 'Bitstream Vera Sans', ", "")
+    scale = 72 / figure.dpi
+    top = figure.get_figheight() * 72
+    tips = []
+    for axis, x, y, said in figure.tips:
+        across, up = axis.transData.transform((x, y)) * scale
+        tips.append(f'<circle cx="{across:.1f}" cy="{top - up:.1f}" r="6"><title>{html.escape(said)}</title></circle>')
+    group = f'<g class="tips">{"".join(tips)}</g>' if tips else ""
+    return f"{head}>{rest}".replace("</svg>", f"{group}</svg>")
+
+
 def rows_of(panels: int) -> int:
-    """The rows of a grid."""
+    """The rows of a grid, two panels in each."""
     return math.ceil(panels / 2) if panels > 1 else 1
 
 

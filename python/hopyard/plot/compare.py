@@ -3,55 +3,41 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopyard.plot import differences
 from hopyard.plot.canvas import (
     LETTER,
     MARKERS,
     MOST_PANELS,
     PANEL,
-    STYLE,
+    STROKES,
     Plot,
     colours,
     grid,
     mpl,
     note,
     rows_of,
+    style,
     title,
 )
+from hopyard.plot.places import POINTS_OF_A_LINE, place
 from hopyard.scenario.axis import numbers
 from hopyard.tables.labels import short_keys, varying
 from hopyard.terminal.words import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
-    from hopyard.statistics.estimates import Estimate
-    from hopyard.tables.arrays import Floats
-    from hopyard.tables.cases import Case
+    from hopyard.plot.places import Places, Point
     from hopyard.tables.measured import Measured
-    from hopyard.tables.measures import Measure
 
-#: A key with at least so many values, all of them numbers, goes along the axis by itself.
-POINTS_OF_A_LINE = 3
 #: Letters of a line of a long name.
 NAME = 26
-
-
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """A case with what is drawn of it, and its place: panel, colour, position along the axis."""
-
-    panel: str
-    colour: str
-    along: str
-    estimate: Estimate
-    values: Floats
 
 
 def spread(results: Measured, measure: str, kind: str) -> Plot:
@@ -72,8 +58,8 @@ def spread(results: Measured, measure: str, kind: str) -> Plot:
     ]
     found = [values[~np.isnan(values)] for values in found]
     paints = colours(len(cases))
-    with mpl.rc_context(STYLE):
-        if kind == "boxes":
+    with mpl.rc_context(style()):
+        if kind == "box":
             figure, (axis,) = grid(1, [max(1.2 + 0.42 * len(cases), 2.4)], 2.0)
             axis.boxplot(
                 found,
@@ -98,7 +84,7 @@ def spread(results: Measured, measure: str, kind: str) -> Plot:
                         np.arange(ordered.size + 1) / ordered.size,
                         where="post",
                         color=paints[index],
-                        linestyle=("-", "--", ":", "-.")[index % 4],
+                        linestyle=STROKES[index % 4],
                         label="\n".join(fold(name, NAME)),
                     )
             axis.set_xlabel(chosen.label)
@@ -112,101 +98,46 @@ def spread(results: Measured, measure: str, kind: str) -> Plot:
     return figure
 
 
-def comparison(results: Measured, measure: str = "goodput", x: str | None = None, kind: str | None = None) -> Plot:
-    """A measure's mean and interval for each case.
+def comparison(
+    results: Measured,
+    measure: str = "goodput",
+    x: str | None = None,
+    kind: str | None = None,
+    against: Mapping[str, str] | None = None,
+) -> Plot:
+    """A measure's mean and interval for each case, and the difference from the case that it is compared with.
 
     A key goes along the axis: `x`, or one whose values are numbers, or the one with the most
     values. The next one gives the colours, and what remains makes panels, with the same axes.
-    Numbers are drawn to scale, as lines with a band for the interval. Other values are bars with an
-    error bar for the interval and a dot for each run.
+    Numbers are drawn to scale, as lines with a band for the interval. Other values have a row each,
+    with a dot for each run and lines between those of one run; where nothing is compared run by
+    run, they are bars.
 
     Args:
-        results: what is drawn.
+        results: the results that are drawn.
         measure: the measure's name.
         x: the key along the axis; `"nodes.count"` for example. A key that was not set but differs
             between the scenarios that were compared is allowed.
-        kind: "lines" or "bars", if it is not to be chosen by the values along the axis.
+        kind: "lines" or "bars" for the means alone.
+        against: the values of compared keys that the case has with which others are compared.
 
     Raises:
-        ValueError: when the measure or the key does not exist; the message lists those that do.
+        ValueError: when the measure, the key or the case does not exist; the message lists those that do.
     """
-    chosen = results.measure(measure)
-    cases = results.cases
-    settings = {case.number: _settings(results, case, x) for case in cases}
-    keys = list(dict.fromkeys(key for each in settings.values() for key in each))
-    if x is not None and not all(x in each for each in settings.values()):
-        able = ", ".join(key for key in keys if key not in ("scenario", x)) or "none"
-        raise ValueError(f"not every scenario has one value of a key {x!r}; the compared keys are: {able}")
-    values = {key: list(dict.fromkeys(each[key] for each in settings.values())) for key in keys}
-    several = [key for key in keys if len(values[key]) > 1]
-    along = x or _along(several, values)
-    rest = sorted(
-        (key for key in several if not _follows(key, along, list(settings.values()))),
-        key=lambda key: -len(values[key]),
-    )
-    # Scenarios are panels where something else can give the colours.
-    hues = [key for key in rest if key != "scenario"] or rest
-    colour = hues[0] if hues else None
-    short = short_keys(keys)
-
-    def heading(case: Case) -> str:
-        parts = [key for key in rest if key != colour]
-        named = [f"{short[key]} = {settings[case.number][key]}" for key in parts if key != "scenario"]
-        if "scenario" in parts or not (named or "scenario" in several):
-            named.insert(0, case.scenario)
-        return ", ".join(named)
-
-    points = [
-        _Point(
-            heading(case),
-            settings[case.number][colour] if colour else "",
-            settings[case.number][along] if along else case.scenario,
-            results.estimate(measure, case),
-            results.values(measure, case),
-        )
-        for case in cases
-    ]
-    names = along and short[along], colour and short[colour]
-    return _draw(results, chosen, points, names, x, kind)
+    found = place(results, measure, x)
+    firsts = {} if kind else results.firsts(against)
+    if against is not None and not firsts:
+        raise ValueError("no case has a pair to be compared with: hopyard show says why")
+    texts = [point.along for point in found.points]
+    if firsts and numbers(texts) is not None and (x or len(set(texts)) >= POINTS_OF_A_LINE):
+        return differences.along(results, found, firsts)
+    if firsts:
+        return differences.rows(results, found, firsts)
+    return _draw(results, found, x, kind)
 
 
-def _settings(results: Measured, case: Case, x: str | None) -> dict[str, str]:
-    """A case's compared keys with its values, its scenario among them, and `x` if it has that."""
-    settings = {"scenario": case.scenario, **case.settings}
-    if x is not None and not settings.get(x):
-        value = results.setting(case, x)
-        settings.pop(x, None)
-        if value is not None:
-            settings[x] = value
-    return settings
-
-
-def _along(several: Sequence[str], values: dict[str, list[str]]) -> str | None:
-    """The key that goes along the axis when none is chosen."""
-
-    def weight(key: str) -> tuple[bool, bool, int]:
-        line = len(values[key]) >= POINTS_OF_A_LINE and numbers(values[key]) is not None
-        return line, key != "scenario", len(values[key])
-
-    return max(several, key=weight) if several else None
-
-
-def _follows(key: str, along: str | None, cases: Sequence[dict[str, str]]) -> bool:
-    """Whether the key along the axis says the value of `key` too, as where keys go together."""
-    if along is None or key == along:
-        return True
-    return len({(case[along], case[key]) for case in cases}) == len({case[along] for case in cases})
-
-
-def _draw(
-    results: Measured,
-    measure: Measure,
-    points: Sequence[_Point],
-    names: tuple[str | None, str | None],
-    x: str | None,
-    kind: str | None,
-) -> Plot:
-    along, colour = names
+def _draw(results: Measured, found: Places, x: str | None, kind: str | None) -> Plot:
+    along, colour, points = found.along, found.colour, found.points
     panels = list(dict.fromkeys(point.panel for point in points))
     drawn, hues = panels[:MOST_PANELS], list(dict.fromkeys(point.colour for point in points))
     texts = list(dict.fromkeys(point.along for point in points))
@@ -216,8 +147,8 @@ def _draw(
         raise ValueError(f"lines need numbers along the axis, found {', '.join(texts)}")
     paints = dict(zip(hues, colours(len(hues)), strict=True))
     legend = min(max(map(len, [*hues, colour or ""])), NAME) * 10 * LETTER + 0.6 if colour else 0
-    label = measure.label
-    with mpl.rc_context(STYLE):
+    label = found.measure.label
+    with mpl.rc_context(style()):
         if scale:
             figure, axes = grid(len(drawn), [3.7] * rows_of(len(drawn)), legend)
             places = dict(zip(texts, scale[0], strict=True))
@@ -264,20 +195,16 @@ def _handles(paints: dict[str, Any], lines: bool) -> tuple[list[Any], list[str]]
     return handles, ["\n".join(fold(name, NAME)) for name in paints]
 
 
-def _draw_lines(axis: Axes, points: Sequence[_Point], places: dict[str, float], paints: dict[str, Any]) -> None:
+def _draw_lines(axis: Axes, points: Sequence[Point], places: dict[str, float], paints: dict[str, Any]) -> None:
     """A line for each colour through the means, with a band for the intervals."""
     for index, (name, paint) in enumerate(paints.items()):
-        line = sorted((point for point in points if point.colour == name), key=lambda it: places[it.along])
-        x = np.array([places[point.along] for point in line])
-        mean = np.array([point.estimate.mean for point in line])
-        half = np.nan_to_num([point.estimate.half_width for point in line])
-        marker = MARKERS[index % len(MARKERS)]
-        axis.fill_between(x, mean - half, mean + half, color=paint, alpha=0.18, linewidth=0)
-        axis.plot(x, mean, color=paint, marker=marker, markersize=4.5, linewidth=1.4)
+        mine = sorted((point for point in points if point.colour == name), key=lambda it: places[it.along])
+        look = {"color": paint, "marker": MARKERS[index % len(MARKERS)], "linestyle": STROKES[index % len(STROKES)]}
+        differences.line(axis, [(places[point.along], point.estimate) for point in mine], look)
 
 
 def _bars(
-    points: Sequence[_Point],
+    points: Sequence[Point],
     panels: Sequence[str],
     along: tuple[str | None, list[str]],
     paints: dict[str, Any],
@@ -332,7 +259,7 @@ def _lines_of(names: Sequence[str]) -> int:
     return max(len(fold(name, NAME)) for name in names)
 
 
-def _bar(axis: Axes, point: _Point, place: float, width: float, paint: Any, lying: bool) -> None:
+def _bar(axis: Axes, point: Point, place: float, width: float, paint: Any, lying: bool) -> None:
     mean, half = point.estimate.mean, point.estimate.half_width
     if math.isnan(mean):
         where = (0, place) if lying else (place, 0)
@@ -362,7 +289,7 @@ def _bar(axis: Axes, point: _Point, place: float, width: float, paint: Any, lyin
             axis.errorbar(place, mean, yerr=half, **style)
 
 
-def _same_limits(axes: Sequence[Axes], points: Sequence[_Point], lying: bool) -> None:
+def _same_limits(axes: Sequence[Axes], points: Sequence[Point], lying: bool) -> None:
     """The same scale for a measure in all panels, so that they can be compared."""
     ends = [
         end

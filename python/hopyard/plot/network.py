@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopyard.plot.canvas import COLOURS, STYLE, Plot, mpl, note
+from hopyard.plot.canvas import COLOURS, Plot, mpl, note, style
 from hopyard.scenario.axis import numbers
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def draw(
     reach = _range(scenario)
     width, height = np.ptp(places, axis=0)
     tall = float(np.clip(7.0 * max(height, 1.0) / max(width, 1.0), 2.4, 7.0))
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(style()):
         figure = Plot(figsize=(8.4, tall + 0.9), layout="constrained")
         axis = figure.subplots()
         linked = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
-from hopyard.plot.canvas import STYLE, Plot, mpl, note, title
+from hopyard.plot.canvas import grid, mpl, note, style, title
 from hopyard.plot.series import heading, left_out
 from hopyard.scenario.run_numbers import write_numbers
 from hopyard.tables.arrays import floats, integers, where
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
+    from hopyard.plot.canvas import Plot
     from hopyard.tables.arrays import Floats, Mask
     from hopyard.tables.measured import Measured
 
@@ -63,10 +64,9 @@ def time_sequence(
     numbers = set(pc.unique(rows["case"]).to_pylist())
     all_cases = [case for case in results.cases if case.number in numbers]
     cases = all_cases[:MOST]
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(style()):
         height = 5.2 if len(cases) == 1 else 3.8
-        figure = Plot(figsize=(WIDTH, height * len(cases) + 0.9), layout="constrained")
-        axes = list(figure.subplots(len(cases), 1, squeeze=False).flat)
+        figure, axes = grid(len(cases), [height] * len(cases), width=WIDTH, across=1)
         drawn: dict[str, Any] = {}
         for axis, case in zip(axes, cases, strict=True):
             trace = _Trace(where(rows, integers(rows, "case") == case.number), unit)
@@ -238,16 +238,16 @@ class _Trace:
         known = ~np.isnan(self.ack_numbers)
         if not known.any():
             return math.inf, -math.inf
-        style: dict[str, Any] = {"color": ACK, "linewidth": 1.2}
-        axis.plot(self.ack_times, self.highest, drawstyle="steps-post", zorder=2, **style)
-        drawn["acknowledgement"] = _sign(linestyle="-", **style)
+        look: dict[str, Any] = {"color": ACK, "linewidth": 1.2}
+        axis.plot(self.ack_times, self.highest, drawstyle="steps-post", zorder=2, **look)
+        drawn["acknowledgement"] = _sign(linestyle="-", **look)
         low, high = self._sack(axis, theirs, drawn)
         # One that moves nothing, and carries no data of its own.
         before = np.concatenate([[-1.0], self.highest[:-1]])
         again = theirs & known & (self.ack_numbers <= before)
         if again.any():
             # A tick below the line of acknowledgements, so that it does not vanish in the line.
-            look: dict[str, Any] = {"marker": _DOWN, "markersize": 5, "color": ACK}
+            look = {"marker": _DOWN, "markersize": 5, "color": ACK}
             look |= {"linestyle": "none", "markeredgewidth": 0.8}
             axis.plot(self.ack_times[again], self.ack_numbers[again], zorder=2, **look)
             drawn["duplicate ACK"] = _sign(**look)
@@ -291,7 +291,7 @@ class _Trace:
             ("congestion window", *self._allowed(), {"color": CWND, "linewidth": 1.0}),
         ]
         above = []
-        for name, times, limits, style in lines:
+        for name, times, limits, look in lines:
             inside = (times >= time[0]) & (times <= time[1]) & ~np.isnan(limits)
             if not inside.any():
                 continue
@@ -299,8 +299,8 @@ class _Trace:
                 least, most = limits[inside].min(), limits[inside].max()
                 above.append(f"{name}, above the axis: {least:,.0f} to {most:,.0f} {self.unit}")
                 continue
-            axis.plot(times, limits, drawstyle="steps-post", zorder=1.5, **style)
-            drawn[name] = _sign(**{"linestyle": "-", **style})
+            axis.plot(times, limits, drawstyle="steps-post", zorder=1.5, **look)
+            drawn[name] = _sign(**{"linestyle": "-", **look})
             highest = max(highest, min(float(limits[inside].max()), ceiling))
         if above:
             place: dict[str, Any] = {

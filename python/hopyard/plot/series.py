@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 from hopyard.plot.canvas import (
     COLOURS,
     MOST_PANELS,
-    STYLE,
     colours,
     grid,
     mpl,
     note,
     rows_of,
+    style,
     title,
 )
 from hopyard.tables.labels import short_keys, varying
@@ -57,7 +57,7 @@ def over_time(results: Measured, quantity: str, run: int | None = None) -> Plot:
     paints = dict(zip(sorted(flows), colours(len(flows)), strict=True))
     top, hidden = _top(quantity, chosen["value"].to_numpy())
     end = pc.max(chosen["time_s"]).as_py()
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(style()):
         many = len(flows) > len(COLOURS)
         figure, axes = grid(len(cases), [2.6] * rows_of(len(cases)), 0.8 if len(flows) > 1 else 0)
         for axis, case in zip(axes, cases, strict=True):

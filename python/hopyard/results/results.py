@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hopyard.store.records import Record
 
 #: The kinds of plots of a measure.
-PLOTS = ("lines", "bars", "boxes", "distribution")
+PLOTS = ("lines", "bars", "box", "cdf")
 
 
 class Results(Measured):
@@ -64,31 +64,64 @@ class Results(Measured):
         """
         return _of_parts(loading.parts_of([path_of(folder, "a folder of results") for folder in folders]))
 
-    def plot(self, measure: str = "goodput", x: str | None = None, *, kind: str | None = None) -> Plot:
+    def plot(
+        self,
+        measure: str = "goodput",
+        x: str | None = None,
+        *,
+        kind: str | None = None,
+        against: Mapping[str, str] | None = None,
+        width: str | float | None = None,
+    ) -> Plot:
         """A measure of every case with its interval: `results.plot().savefig("goodput.png")`.
 
-        `x` is the key on the x axis: a compared key, or any other key of the scenarios. `kind` is
-        "boxes" or "distribution" for the spread of the runs, "lines" or "bars" for the means.
+        Cases that are compared run by run have their difference beside it.
+
+        Args:
+            measure: the measure.
+            x: the key on the x axis: a compared key, or any other key of the scenarios.
+            kind: "box" or "cdf" for the spread of the runs, "lines" or "bars" for the means alone.
+            against: the values of compared keys that the case has with which others are compared,
+                such as `{"flow.tcp": "cubic"}`; each is compared with the first one otherwise.
+            width: for a paper: its "column", its "text", or a number of inches.
 
         Raises:
             ValueError: when there is no such measure, or the scenarios have no such key, or its
                 values are no numbers and lines are asked for.
         """
+        from hopyard.plot.canvas import on_page, width_of
         from hopyard.plot.compare import comparison, spread
 
         if kind not in (None, *PLOTS):
             raise ValueError(f"kind: expected {one_of(PLOTS)}, found {kind!r}")
         if self.cases and self.lacks(measure):
             raise ValueError(f"no run has the measure {measure}: there is nothing to draw")
-        if kind in ("boxes", "distribution"):
-            return spread(self, measure, kind)
-        return comparison(self, measure, x, kind)
+        if kind is not None and against is not None:
+            raise ValueError(f"against: a plot of the kind {kind} has no differences; expected no kind")
+        if kind in ("box", "cdf"):
+            return on_page(width_of(width), lambda: spread(self, measure, kind))
+        return on_page(width_of(width), lambda: comparison(self, measure, x, kind, against))
 
-    def plot_series(self, quantity: str, run: int | None = None) -> Plot:
+    def plot_series(self, quantity: str, run: int | None = None, *, width: str | float | None = None) -> Plot:
         """A sampled quantity over time in one run (default: the first), a panel for each case."""
+        from hopyard.plot.canvas import on_page, width_of
         from hopyard.plot.series import over_time
 
-        return over_time(self, quantity, run)
+        return on_page(width_of(width), lambda: over_time(self, quantity, run))
+
+    def plot_timeline(self, run: int | None = None, *, width: str | float | None = None) -> Plot:
+        """What was recorded of one run (default: the first) with its time, a panel for each case.
+
+        Rows are the routes of flows, segments that were sent again, objects, judged losses, hosts that
+        move between networks, and programs.
+
+        Raises:
+            ValueError: when nothing with a time was recorded.
+        """
+        from hopyard.plot.canvas import on_page, width_of
+        from hopyard.plot.timeline import timeline
+
+        return on_page(width_of(width), lambda: timeline(self, run))
 
     def plot_segments(
         self,
@@ -98,6 +131,7 @@ class Results(Measured):
         since: float | None = None,
         until: float | None = None,
         unit: str = "kB",
+        width: str | float | None = None,
     ) -> Plot:
         """The segments of a flow over time at its sender, a panel for each case.
 
@@ -107,13 +141,15 @@ class Results(Measured):
             since: the time at which the plot begins, in seconds.
             until: the time at which it ends, in seconds.
             unit: the unit of sequence numbers: "kB" or "segments" of the largest payload.
+            width: for a paper: its "column", its "text", or a number of inches.
 
         Raises:
             ValueError: when no such segments were recorded, or none in this time.
         """
+        from hopyard.plot.canvas import on_page, width_of
         from hopyard.plot.segments import time_sequence
 
-        return time_sequence(self, flow, run, since=since, until=until, unit=unit)
+        return on_page(width_of(width), lambda: time_sequence(self, flow, run, since=since, until=until, unit=unit))
 
     def save(self, folder: str | PathLike[str], format: str = "parquet", *, force: bool = False) -> list[Path]:
         """Adds the runs to a folder, writes the tables and the summary, and returns their paths.

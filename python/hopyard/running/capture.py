@@ -200,7 +200,7 @@ def check_file(path: Path, *, force: bool = False) -> None:
         if not path.parent.exists():
             raise ValueError(f"{path}: there is no folder {path.parent}: expected a folder that is there") from None
         try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
             path.unlink()
         except OSError as error:
             raise _refused(path, error) from None

@@ -105,7 +105,7 @@ class Simulation:
 
     Between steps the network can be looked at. Each table of `Results` is an attribute here too, a
     pyarrow table with the rows up to now. Neither looking nor the choice of steps changes anything:
-    the digest and the results are those of `hopyard.run`.
+    the digest and the results are those of `hopyard.run`::
 
         with hopyard.start("chain.toml") as simulation:
             while simulation.advance("10 s"):
@@ -115,10 +115,10 @@ class Simulation:
     Leaving the `with` lets the network go, and ends its kernels, if it has some.
     """
 
-    def __init__(self, case: Planned, run: int) -> None:
+    def __init__(self, case: Planned, run: int, *, rows: int | None = None) -> None:
         self._case = case
         self._run = run
-        self._core = _core.Simulation(case.core, run, kernels_of([case]))
+        self._core = _core.Simulation(case.core, run, kernels_of([case]), rows)
 
     def advance(
         self,
@@ -170,6 +170,10 @@ class Simulation:
         self._core.advance(self._core.end)
         made, tables = self._core.finish()
         return of_batch([self._case], [Record.of(made, self._case)], [arrow(tables)])
+
+    def recording(self) -> bytes:
+        """The recording of the finished run, if it was made with `rows`; it is given once."""
+        return self._core.recording(self._case.scenario, list(self._case.settings.items()))
 
     def close(self) -> None:
         """Lets the network go without results, and ends its kernels."""
@@ -248,6 +252,29 @@ class Simulation:
         from hopyard.tables.tables import read
 
         return read(self._core.routes(_node(node)))
+
+    @property
+    def neighbours(self) -> list[list[int]]:
+        """For each node the nodes in its reach now: over radio in both directions, or by a wire."""
+        return self._core.neighbours()
+
+    def steer(self, node: int, destination: int, next_hop: int | None, *, hops: int = 1) -> None:
+        """Gives a node another route to a destination from now on.
+
+        Its routing protocol is `static`. The same calls at the same simulated times give the same digest.
+
+        Args:
+            node: the node.
+            destination: the node to which the packets go.
+            next_hop: the node to which they go next; none to take back the route, so that `routing.static.others`
+                decides again.
+            hops: the number of hops over this route, which the node tells TCP senders.
+
+        Raises:
+            ValueError, TypeError: when there is no such node, or its protocol takes no routes.
+        """
+        via = None if next_hop is None else _node(next_hop)
+        self._core.steer(_node(node), _node(destination), via, _whole(hops, "hops", 256))
 
     def addresses(self, node: int) -> list[str]:
         """The IPv4 addresses of a node's interfaces, the first one first."""

@@ -159,7 +159,7 @@ class Tables(Sequence["Section"]):
 class Scenario(Section):
     """The description of a run, with the content of a scenario file.
 
-    It is read from a file (`Scenario.load`) or made from the same keys:
+    It is read from a file (`Scenario.load`) or made from the same keys::
 
         Scenario(
             duration="60 s",

@@ -53,6 +53,11 @@ class Estimate:
         return self.half_width > 1e-12 * abs(self.mean)
 
     @property
+    def excludes_zero(self) -> bool:
+        """Whether zero lies outside the interval. Runs that are all the same have none, so that they never do."""
+        return self.has_width and abs(self.mean) > self.half_width
+
+    @property
     def decimals(self) -> int:
         """How many decimals say something: two digits of the half width, or three of the mean."""
         scale, digits = (self.half_width, 2) if self.has_width else (abs(self.mean), 3)

@@ -230,8 +230,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _uri(path: Path, mode: str) -> str:
     """A name that SQLite takes for this file, whatever the file is called."""
-    # Before a path from the root stands an empty name of a machine.
-    return f"file:{'//' if path.is_absolute() else ''}{quote(os.fsencode(path))}?mode={mode}"
+    text = path.as_posix()
+    # Before a path from the root stands an empty name of a machine. That of Windows begins with a drive.
+    root = "//" if text.startswith("/") else "///" if path.is_absolute() else ""
+    return f"file:{root}{quote(os.fsencode(text))}?mode={mode}"
 
 
 def _reader(path: Path) -> sqlite3.Connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import sys
 from collections import Counter
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard.errors import StoreError, lacks_room
-from hopyard.files import unfinished
+from hopyard.files import lock, unfinished
 from hopyard.scenario.recorded import has_all
 from hopyard.store import replacing
 from hopyard.store.folder_check import (
@@ -293,20 +294,16 @@ def _is_whole(store: Store, files: Mapping[str, str]) -> bool:
 
 def _lock(folder: Path) -> int:
     """Takes the folder for this process; the operating system lets it go when the process ends."""
-    import fcntl
-
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+    if not lock(handle):
         who = os.read(handle, 500).decode(errors="replace").strip()
         os.close(handle)
         raise FolderError(
             f"{folder} is in use by another process ({who or 'which has just begun'}); "
             "wait for it, or choose another folder"
-        ) from None
+        )
     os.ftruncate(handle, 0)
-    os.write(handle, f"{os.getpid()} on {os.uname().nodename}: {' '.join(sys.argv)}"[:500].encode())
+    os.write(handle, f"{os.getpid()} on {platform.node()}: {' '.join(sys.argv)}"[:500].encode())
     return handle
 
 

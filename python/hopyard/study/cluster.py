@@ -97,6 +97,11 @@ class Cluster:
             raise ClusterError(f"there is no Dask scheduler at {address}: {error}") from None
         self.address = address
 
+    @property
+    def dashboard(self) -> str | None:
+        """The address of the scheduler's dashboard; none of a local cluster, which has none."""
+        return None if self._local is not None else str(self._client.dashboard_link)
+
     def close(self) -> None:
         """Leaves the cluster, and ends a local one."""
         # A scheduler that has gone cannot be left.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hopyard.plot.canvas import on_page, width_of
 from hopyard.scenario.axis import numbers
 from hopyard.study.figures import draw
 from hopyard.study.file import Figure, StudyError, check_chosen, keys_of, nearest
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 #: An axis with at least so many values, all of them numbers, goes along the figure by itself.
 POINTS_OF_A_LINE = 3
-KINDS = ("lines", "bars", "boxes", "distribution")
+KINDS = ("lines", "bars", "box", "cdf")
 
 
 def plot(
@@ -33,11 +34,13 @@ def plot(
     lines: str | None = None,
     panels: str | None = None,
     only: Mapping[str, Scalar | list[Scalar]] | None = None,
+    width: str | float | None = None,
 ) -> Plot:
     """A measure of the points of an experiment.
 
     Axes of which the points have one value need no place. The others, if they are not named, go
-    along the figure, then make its lines, then its panels.
+    along the figure, then make its lines, then its panels. `width` is that of a page, in inches or as "column" or
+    "text" of a paper.
 
     Raises:
         StudyError: when an axis, a value or a measure is not there, or an axis has no place left.
@@ -58,10 +61,10 @@ def plot(
         problems.append(f"{study.path}: x, lines and panels need different axes, found {', '.join(named)}")
     if problems:
         raise StudyError(problems)
-    placed = _placed(mine, given, without_x=kind == "distribution")
+    placed = _placed(mine, given, without_x=kind == "cdf")
     if kind is None:
         kind = "lines" if _scale(mine, placed["x"]) else "bars"
-    if kind != "distribution" and placed["x"] is None:
+    if kind != "cdf" and placed["x"] is None:
         # One point alone: its bar stands over the name of an axis.
         placed["x"] = next(iter(study.axes_of(chosen)), None)
     figure = Figure.model_validate(
@@ -78,7 +81,7 @@ def plot(
     )
     if problems := list(figure_problems(study, figure, str(study.path))):
         raise StudyError(problems)
-    return draw(figure, source)
+    return on_page(width_of(width), lambda: draw(figure, source))
 
 
 def _hint(name: str, axes: Mapping[str, Axis]) -> str:

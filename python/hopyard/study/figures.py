@@ -12,14 +12,14 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from hopyard.plot import canvas
-from hopyard.plot.canvas import MARKERS, STYLE, Plot, mpl
+from hopyard.plot.canvas import MARKERS, STROKES, Plot, mpl, style
 from hopyard.scenario import axis as axes_of_numbers
 from hopyard.scenario import catalogue
 from hopyard.study.points import beside, fits, named
 from hopyard.study.tables import paired, quotient_of
 from hopyard.tables.arrays import floats, integers
 from hopyard.tables.tables import read_filed
-from hopyard.terminal.words import fold
+from hopyard.terminal.words import fold, many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from hopyard.study.published import Published
     from hopyard.study.values import Values
 
-_STROKES = ("-", "--", ":", "-.")
 # Hatches of lines: each dot of a hatch would be a curve in an SVG file.
 _HATCHES = ("", "///", "---", "xxx", "\\\\\\", "|||", "+++")
 
@@ -60,7 +59,7 @@ def draw(figure: Figure, source: Source) -> Plot:
         return _blank(figure, quick=bool(source.points))
     panels = _different(mine, figure.panels)
     lines = _different(mine, figure.lines)
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(style()):
         rows = canvas.rows_of(len(panels))
         width = _widest(figure, mine, len(lines)) if len(panels) == 1 else canvas.PANEL
         height = 3.6
@@ -119,7 +118,7 @@ def _places(points: Sequence[Point], figure: Figure) -> list[float]:
 
 def _to_scale(figure: Figure, points: Sequence[Point]) -> bool:
     """Whether the direction of x is one of numbers, or of none of the labels."""
-    if figure.x is None or figure.kind in ("scatter", "time", "distribution"):
+    if figure.x is None or figure.kind in ("scatter", "time", "cdf"):
         return True
     return figure.kind == "lines" and bool(_places(points, figure))
 
@@ -131,7 +130,7 @@ def _downward(label: str | None) -> str:
 
 def _blank(figure: Figure, *, quick: bool) -> Plot:
     """What stands for a figure of which there are no points, as in a quick version."""
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(style()):
         made, (axis,) = canvas.grid(1, [2.4])
         axis.set_axis_off()
         which = ", ".join(f"{name}={value}" for name, value in figure.where.items())
@@ -145,7 +144,7 @@ def _blank(figure: Figure, *, quick: bool) -> Plot:
 
 def _widest(figure: Figure, points: Sequence[Point], lines: int) -> float:
     """The width of a panel in inches: many bars or boxes need more."""
-    if figure.kind not in ("bars", "boxes"):
+    if figure.kind not in ("bars", "box"):
         return canvas.PANEL
     groups = len(_different(points, figure.x))
     return min(max(canvas.PANEL, 0.17 * groups * (lines + 1.5)), 2.2 * canvas.PANEL)
@@ -168,9 +167,9 @@ def _method(figure: Figure, points: Sequence[Point], source: Source) -> str:
     if figure.kind == "heat":
         case = named(figure.against or {})
         return f"Means{f', as a part of those of {case}' if case else ''}; {runs} a point."
-    if figure.kind == "distribution":
+    if figure.kind == "cdf":
         return f"The share of runs with at most this value; {runs} a point."
-    if figure.kind == "boxes":
+    if figure.kind == "box":
         what = "Boxes: quartiles, whiskers 1.5 times their distance"
     elif not source.values.watched(points):
         what = "Mean and 95 % Student interval"
@@ -194,7 +193,7 @@ def _x_axis(axis: Axes, figure: Figure, source: Source, points: Sequence[Point])
     labels = _different(points, name)
     numbers = axes_of_numbers.numbers([str(label) for label in labels])
     title = own.title or name
-    if numbers is None or figure.kind in ("bars", "boxes"):
+    if numbers is None or figure.kind in ("bars", "box"):
         axis.set_xlabel(f"{title} ({own.unit})" if own.unit else title)
         _below(axis, [str(label) for label in labels])
         axis.grid(visible=False, axis="x")
@@ -235,6 +234,22 @@ def _estimate(point: Point, figure: Figure, source: Source) -> Estimate:
     return paired(values.of(point, measure), values.of(base, measure), watched=watched)
 
 
+def _tip(axis: Axes, place: tuple[float, float], point: Point, figure: Figure, source: Source, said: object) -> None:
+    """What a page says of a point that is pointed at."""
+    made = axis.get_figure()
+    assert isinstance(made, Plot)
+    placed = [name for name in (figure.lines, figure.x, figure.panels) if name in point.labels]
+    names = dict.fromkeys([*placed, *point.labels])
+    axes = source.study.document.axes
+    labels = ", ".join(f"{axes[name].title or name} {point.labels[name]}" for name in names)
+    measure = str(figure.measure)
+    title, unit = source.values.title(measure)
+    against = f", difference from {named(figure.against)}" if figure.against and figure.kind != "heat" else ""
+    runs = len(source.values.of(point, measure)[0])
+    text = f"{labels}\n{title}{against}: {said} {unit}".rstrip()
+    made.tip(axis, *place, f"{text}\n{many(runs, 'run')}")
+
+
 def _label_of_means(axis: Axes, figure: Figure, source: Source) -> None:
     label = source.values.label(str(figure.measure))
     if figure.against is not None:
@@ -262,12 +277,14 @@ def _lines(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, 
             mean,
             color=colour,
             marker=MARKERS[number % len(MARKERS)],
-            linestyle=_STROKES[number % len(_STROKES)],
+            linestyle=STROKES[number % len(STROKES)],
             markersize=5,
             linewidth=1.6,
             label=line,
         )
         axis.fill_between(x, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
+        for (across, point), each in zip(there, found, strict=True):
+            _tip(axis, (across, each.mean), point, figure, source, each)
         if source.published is not None and figure.published and not figure.against:
             theirs = [(p, source.published.value(measure, each.labels)) for p, each in there]
             shown = [(place, value) for place, value in theirs if value is not None]
@@ -306,6 +323,7 @@ def _bars(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, A
                     linewidth=0.5,
                     label=line,
                 )
+                _tip(axis, (x, found.mean), point, figure, source, found)
                 if not np.isnan(found.half_width):
                     axis.errorbar(x, found.mean, found.half_width, color="#222222", capsize=2)
                 theirs = None
@@ -344,6 +362,9 @@ def _boxes(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, 
                     medianprops={"color": "black"},
                     flierprops={"markersize": 3},
                 )
+                low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+                said = f"median {middle:.4g}, quartiles {low:.4g} and {high:.4g}"
+                _tip(axis, (place + (number - (len(hues) - 1) / 2) * width, middle), point, figure, source, said)
                 box = drawn["boxes"][0]
                 box.set(facecolor=colour, hatch=_HATCHES[number % len(_HATCHES)], label=line)
     _label(axis, source.values.label(measure))
@@ -367,7 +388,7 @@ def _over_time(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[A
                     times[own],
                     values[own],
                     color=colour,
-                    linestyle=_STROKES[number % len(_STROKES)],
+                    linestyle=STROKES[number % len(STROKES)],
                     linewidth=1.1,
                     alpha=1.0 if place == 0 else 0.5,
                     label=(line or name) if place == 0 else None,
@@ -390,14 +411,19 @@ def _heat(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, A
         mine = source.values.of(point, measure)
         place = list(hues).index(point.labels[y]), across.index(point.labels[x])
         if figure.against is None:
-            field[place] = source.values.estimate(point, measure).mean
+            found = source.values.estimate(point, measure)
+            field[place] = found.mean
+            _tip(axis, place[::-1], point, figure, source, found)
             continue
         bases = beside(point, source.points, figure.against)
         if not bases and fits(point.labels, figure.against):
             # The other case itself.
             bases = [point]
         if bases:
-            field[place] = quotient_of(mine, source.values.of(bases[0], measure)).figure
+            ratio = quotient_of(mine, source.values.of(bases[0], measure))
+            field[place] = ratio.figure
+            said = f"{ratio.figure:.3g} times ({ratio.low:.3g} to {ratio.high:.3g}) that of {named(figure.against)}"
+            _tip(axis, place[::-1], point, figure, source, said)
     label = source.values.title(measure)[0] if figure.against else source.values.label(measure)
     known = field[~np.isnan(field)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
@@ -428,6 +454,9 @@ def _scatter(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any
         mine = _chosen(points, figure.lines, line)
         x = [source.values.estimate(point, right) for point in mine]
         y = [source.values.estimate(point, up) for point in mine]
+        for point, across, above in zip(mine, x, y, strict=True):
+            beside_it = f"{above}; {source.values.label(right)}: {across}"
+            _tip(axis, (across.mean, above.mean), point, figure, source, beside_it)
         axis.errorbar(
             [each.mean for each in x],
             [each.mean for each in y],
@@ -456,12 +485,18 @@ def _distribution(axis: Axes, figure: Figure, points: Sequence[Point], hues: dic
         values = np.sort(np.concatenate(mine)) if mine else np.zeros(0)
         values = values[~np.isnan(values)]
         if values.size:
+            for share in np.linspace(0.1, 0.9, 9):
+                value = float(np.quantile(values, share, method="inverted_cdf"))
+                made = axis.get_figure()
+                assert isinstance(made, Plot)
+                text = f"{line or ''}\n{100 * share:.0f} % of the runs have at most {value:.4g}".strip()
+                made.tip(axis, value, share, text)
             axis.step(
                 np.concatenate([values[:1], values]),
                 np.arange(values.size + 1) / values.size,
                 where="post",
                 color=colour,
-                linestyle=_STROKES[number % len(_STROKES)],
+                linestyle=STROKES[number % len(STROKES)],
                 linewidth=1.6,
                 label=line,
             )
@@ -472,9 +507,9 @@ def _distribution(axis: Axes, figure: Figure, points: Sequence[Point], hues: dic
 _PANELS: dict[str, Any] = {
     "lines": _lines,
     "bars": _bars,
-    "boxes": _boxes,
+    "box": _boxes,
     "time": _over_time,
-    "distribution": _distribution,
+    "cdf": _distribution,
     "heat": _heat,
     "scatter": _scatter,
 }

@@ -186,7 +186,7 @@ class Figure(Part):
     name: Name
     title: str
     text: str = ""
-    kind: Literal["lines", "bars", "boxes", "distribution", "time", "heat", "scatter"] = "lines"
+    kind: Literal["lines", "bars", "box", "cdf", "time", "heat", "scatter"] = "lines"
     experiment: str | None = None
     x: str | None = None
     measure: str | None = None

@@ -458,7 +458,7 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
         elif figure.series not in sampled(study, experiment):
             there = ", ".join(sampled(study, experiment)) or "none"
             yield f"{place}: the series {figure.series!r} is not sampled; there are {there}"
-    elif figure.kind == "distribution":
+    elif figure.kind == "cdf":
         if figure.measure is None or figure.x is not None or figure.series is not None:
             yield f"{place}: a distribution has a measure: expected neither x nor series"
     elif figure.measure is None or figure.x is None or figure.series is not None:
@@ -466,7 +466,7 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
     elif figure.kind == "heat" and figure.lines is None:
         yield f"{place}: expected lines: the axis that goes downward"
     known_axes = study.axes_of(experiment)
-    if figure.kind != "distribution" and all(name in known_axes for name in used if name):
+    if figure.kind != "cdf" and all(name in known_axes for name in used if name):
         allowed = chosen(figure.where)
         for name, axis in known_axes.items():
             several = len(allowed.get(name, labels_of(axis))) > 1

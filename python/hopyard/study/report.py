@@ -1,40 +1,40 @@
 """The report of a study: one HTML page that contains its pictures, and the same figures as files.
 
-The page is made by Jinja from a template, its tables by great-tables, its figures by matplotlib.
+The page is made by Jinja from a template, its figures by matplotlib. It holds its pictures as SVG, and a script of its
+own of a few kilobytes that shows the value of a mark, and sorts tables: a library of charts such as Plotly would add
+megabytes to each page, would draw every figure a second time in another way, and would leave nothing where scripts
+are off or the page is printed.
 """
 
 from __future__ import annotations
 
-import html
-import io
 import json
 import math
 import platform
-import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hopyard import _core
 from hopyard.files import whole, write_text
+from hopyard.plot.canvas import on_page, picture, width_of
 from hopyard.study import figures, ledgers, tables
 from hopyard.study.claims import judged
 from hopyard.study.networks import networks_of
 from hopyard.study.traffic import at_window
+from hopyard.tables.pairs import signed
 from hopyard.terminal.words import install, many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from hopyard.plot.canvas import Plot
     from hopyard.study.claims import Verdict
     from hopyard.study.figures import Source
     from hopyard.study.tables import Cell, Grid
 
 #: A departure from a published value of this share or more is marked.
 MARKED = 0.1
-#: The formats of the files of figures.
-FORMATS = ("png", "pdf")
 
 
 class ReportError(ValueError):
@@ -51,19 +51,17 @@ class Made:
     verdicts: list[Verdict]
 
 
-def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Made:
-    """Writes the report into a folder.
+def make(source: Source, out: Path, *, command: str, quick: bool = False, width: str | float | None = None) -> Made:
+    """Writes the report into a folder. `width` is that of its PDF files: "column", "text", or inches.
 
     Raises:
         ReportError: when a package is missing.
         OSError: when a file cannot be written.
     """
     try:
-        import great_tables
         import jinja2
     except ImportError as error:
         raise ReportError(f"a report needs the package {error.name}: {install('lab')}") from None
-    del great_tables
     study = source.study
     if out.resolve() == study.folder.resolve():
         raise ReportError(f"{out} is the study's own folder, whose files a report might replace")
@@ -74,17 +72,12 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Mad
     files: list[Path] = []
     for figure in study.document.figure:
         plot = figures.draw(figure, source)
-        for kind in FORMATS:
+        printed = plot if width is None else on_page(width_of(width), partial(figures.draw, figure, source))
+        for kind, made in (("png", plot), ("pdf", printed)):
             files.append(out / f"{figure.name}.{kind}")
-            whole(files[-1], plot.savefig)
-        drawn.append(
-            {
-                "name": figure.name,
-                "title": figure.title,
-                "text": figure.text,
-                "svg": _svg(plot, figure.name),
-            }
-        )
+            whole(files[-1], made.savefig)
+        svg = picture(plot, figure.name)
+        drawn.append({"name": figure.name, "title": figure.title, "text": figure.text, "svg": svg})
     verdicts = judged(study, source.points, source.values)
     written += ledgers.write(out, source, verdicts)
     environment = jinja2.Environment(
@@ -98,7 +91,7 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Mad
         study=study,
         quick=quick,
         mark=tables.MARK,
-        tables=[{"grid": each, "html": _html(each, source)} for each in grids],
+        tables=[_shown(each, source) for each in grids],
         figures=drawn,
         verdicts=verdicts,
         counts=counted(verdicts),
@@ -118,26 +111,6 @@ def counted(verdicts: Sequence[Verdict]) -> dict[str, int]:
     return found
 
 
-def _svg(plot: Plot, name: str) -> str:
-    """A figure as SVG that can stand in a page beside others."""
-    buffer = io.BytesIO()
-    plot.savefig(buffer, format="svg")
-    text = buffer.getvalue().decode()
-    text = text[text.index("<svg") :]
-    # A hundredth of a point is less than a screen or a printer shows.
-    text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
-    # The names of parts are those of one file: two pictures of a page must not share them.
-    text = re.sub(r'\bid="', f'id="{name}-', text)
-    text = re.sub(r'(xlink:href="#|url\(#)', rf"\1{name}-", text)
-    # The page says how large it is.
-    return re.sub(
-        r'<svg ([^>]*?)width="[^"]*" ?',
-        r"<svg \1",
-        re.sub(r' height="[^"]*pt"', "", text, count=1),
-        count=1,
-    )
-
-
 def _heads(grid: Grid, source: Source) -> list[str]:
     several = len({measure for _, measure in grid.columns}) > 1
     found = []
@@ -148,47 +121,34 @@ def _heads(grid: Grid, source: Source) -> list[str]:
     return found
 
 
-def _html(grid: Grid, source: Source) -> str:
-    """A table as HTML: our mean with its interval; below it, what was published."""
-    import pandas as pd
-    from great_tables import GT
-
-    heads = _heads(grid, source)
+def _shown(grid: Grid, source: Source) -> dict[str, Any]:
+    """A table as the template writes it: of each cell its number to sort by, and its lines."""
+    heads = [*((head, False) for head in grid.head), *((head, True) for head in _heads(grid, source))]
     rows = [
-        {
-            **{f"a{place}": label for place, label in enumerate(labels)},
-            **{f"c{place}": _shown(cell, grid) for place, cell in enumerate(cells)},
-        }
-        for labels, cells in grid.rows
+        (labels, [([], None) if cell is None else _cell(cell, grid) for cell in cells]) for labels, cells in grid.rows
     ]
-    names = {f"a{place}": head for place, head in enumerate(grid.head)}
-    names |= {f"c{place}": head for place, head in enumerate(heads)}
-    table = GT(pd.DataFrame(rows, columns=list(names)), id=f"table-{grid.name}")
-    table = table.cols_label(cases=dict(names.items()))
-    table = table.fmt_markdown(columns=[key for key in names if key.startswith("c")])
-    return str(table.as_raw_html())
+    return {"grid": grid, "heads": heads, "rows": rows}
 
 
-def _shown(cell: Cell | None, grid: Grid) -> str:
+def _cell(cell: Cell | None, grid: Grid) -> tuple[list[tuple[str, bool]], float | None]:
+    """The lines of a cell, each with whether it is marked, and its number."""
     if cell is None:
-        return ""
+        return [], None
     mean, half = cell.value.parts()
     mark = f" {tables.MARK}" if cell.watched else ""
-    text = f"{mean} ± {half}{mark}" if half else f"{mean}{mark}"
+    lines = [(f"{mean} ± {half}{mark}" if half else f"{mean}{mark}", False)]
     if cell.difference is not None:
-        change, width = cell.difference.parts()
-        text += f"<br>difference {change}" + (f" ± {width}" if width else "")
+        lines.append((f"difference {' ± '.join(part for part in signed(cell.difference) if part)}", False))
     if cell.ratio is not None and not math.isnan(cell.ratio.figure):
         low, high = cell.ratio.low, cell.ratio.high
         # One run has no interval.
         ends = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
-        text += f"<br>{cell.ratio.figure:.2f} times{ends}"
+        lines.append((f"{cell.ratio.figure:.2f} times{ends}", False))
     if cell.published is not None:
-        text += f"<br>{html.escape(grid.said)} {cell.published:g}"
-        if cell.departure is not None:
-            share = f"{100 * cell.departure:+.0f} %"
-            text += f" (**{share}**)" if abs(cell.departure) >= MARKED else f" ({share})"
-    return text
+        far = cell.departure is not None and abs(cell.departure) >= MARKED
+        share = "" if cell.departure is None else f" ({100 * cell.departure:+.0f} %)"
+        lines.append((f"{grid.said} {cell.published:g}{share}", far))
+    return lines, None if math.isnan(cell.value.mean) else cell.value.mean
 
 
 def _csv(grid: Grid, out: Path) -> Path:

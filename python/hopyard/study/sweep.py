@@ -30,6 +30,7 @@ from hopyard.study.values import Values
 from hopyard.tables.tables import arrow
 from hopyard.terminal import signals
 from hopyard.terminal.progress import Progress, watcher
+from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from hopyard.scenario.plan import Planned
     from hopyard.study.file import Scalar, Study
     from hopyard.study.points import Point
+    from hopyard.study.watching import Page, Row
     from hopyard.terminal.progress import Watch
     from hopyard.terminal.signals import Stop
 
@@ -121,12 +123,18 @@ class Executor(Protocol):
             stop: says whether a signal asks for the end.
         """
 
+    @property
+    def dashboard(self) -> str | None:
+        """The address of a page about the workers, if there is one."""
+
     def close(self) -> None:
         """Lets go of what was taken for the runs."""
 
 
 class Threads:
     """Threads of this process."""
+
+    dashboard: str | None = None
 
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = jobs
@@ -188,6 +196,7 @@ def sweep(
     executor: Executor | None = None,
     progress: bool | Watch | None = None,
     tell: Callable[[int], None] | None = None,
+    page: Page | None = None,
 ) -> Outcome:
     """Makes the runs of a study that its store lacks.
 
@@ -205,6 +214,7 @@ def sweep(
         executor: what makes the runs; threads of this process if not given.
         progress: whether to show the progress, or a function that receives it.
         tell: is told how many points have been read, of a study that has many.
+        page: a page in a file that shows the progress, the failures and the points.
 
     Raises:
         StudyError: when a point is no valid scenario; nothing has been run.
@@ -248,7 +258,10 @@ def sweep(
             outcome = Outcome(found)
             work = _Work(folder, executor, stop, outcome)
             shown = progress is None or progress is True
-            with watcher() if shown else nullcontext(_watch(progress)) as watch:
+            with watcher() if shown else nullcontext(_watch(progress)) as own:
+                watch = _both(own, page)
+                if page is not None:
+                    page.begin(lambda: _rows(outcome.points, folder.store))
                 if numbers:
                     chosen = [_restricted(each, numbers) for each in chosen]
                 work.fill(chosen, watch, retry=retry or bool(numbers))
@@ -266,6 +279,8 @@ def sweep(
             outcome.wanted = len(keys)
             outcome.stopped = stop.number is not None
             outcome.elapsed_s = time.monotonic() - began
+            if page is not None:
+                page.end(_ended(outcome, stop))
             return outcome
         finally:
             stop.idle = former
@@ -274,6 +289,34 @@ def sweep(
 
 def _watch(progress: bool | Watch | None) -> Watch | None:
     return None if progress is None or isinstance(progress, bool) else progress
+
+
+def _both(first: Watch | None, second: Watch | None) -> Watch | None:
+    """What tells two watches of the progress, where there are two."""
+    if first is None or second is None:
+        return first or second
+    one, two = first, second
+
+    def tell(progress: Progress) -> None:
+        one(progress)
+        two(progress)
+
+    return tell
+
+
+def _rows(found: Sequence[Point], store: Reader) -> list[Row]:
+    return [(str(it.point), it.point.planned.key, it.wanted, it.done, it.failed) for it in status(found, store)]
+
+
+def _ended(outcome: Outcome, stop: Stop) -> str:
+    """The end of a sweep in a sentence."""
+    if outcome.stopped:
+        return f"{stop.name} ended the sweep; started again, it goes on where it was."
+    if outcome.failed:
+        return f"The sweep has ended; {many(len(outcome.failed), 'run')} failed."
+    if outcome.wide:
+        return f"The sweep has ended; the intervals of {many(len(outcome.wide), 'point')} are still too wide."
+    return "The sweep has ended; every run is there."
 
 
 def _named(only: Mapping[str, Scalar | list[Scalar]]) -> str:

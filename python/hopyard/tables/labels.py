@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hopyard.tables.cases import Case
-    from hopyard.tables.measured import Measured
+
+
+class Compared(Protocol):
+    """Results with the keys that were compared."""
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The compared keys."""
 
 
 def short_keys(keys: Sequence[str]) -> dict[str, str]:
@@ -22,6 +29,6 @@ def short_keys(keys: Sequence[str]) -> dict[str, str]:
     return short
 
 
-def varying(results: Measured, cases: Sequence[Case]) -> list[str]:
+def varying(results: Compared, cases: Sequence[Case]) -> list[str]:
     """The compared keys that have several values in these cases."""
     return [key for key in results.settings if len({case.settings[key] for case in cases}) > 1]

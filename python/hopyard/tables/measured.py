@@ -18,6 +18,7 @@ from hopyard.tables.cases import Case
 from hopyard.tables.confusion import confusion
 from hopyard.tables.measures import SHOWN, answering, check, check_labels, named
 from hopyard.tables.names import TABLES
+from hopyard.tables.pairs import pairings
 from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
@@ -263,23 +264,47 @@ class Measured:
         rows = self.decisions if case is None else self.rows("decisions", case)
         return confusion(where(rows, floats(rows, "time_s") >= since))
 
-    def summary(self, measures: str | Sequence[str] = SHOWN) -> pa.Table:
-        """A row for each case: each measure's mean, and half the width of its 95 % interval."""
+    def firsts(self, against: Mapping[str, str] | None = None) -> dict[int, Case]:
+        """The case that each case is compared with run by run, by the number of the latter (`hopyard.tables.pairs`).
+
+        Raises:
+            ValueError: when no case has the values of `against`, such as `{"flow.tcp": "cubic"}`.
+        """
+        found, _ = pairings(self, self.cases, against)
+        return {case.number: each.first for each in found for case in each.others}
+
+    def summary(self, measures: str | Sequence[str] = SHOWN, against: Mapping[str, str] | None = None) -> pa.Table:
+        """A row for each case: each measure's mean, and half the width of its 95 % interval.
+
+        Where cases are compared, the differences follow in the same form, and `difference from` names the other case.
+        """
         # With their types given, pyarrow imports no library to guess them.
-        text, number = pa.string(), pa.float64()
+        text = pa.string()
         columns = {"scenario": pa.array([case.scenario for case in self.cases], text)}
         for key in self.settings:
             columns[key] = pa.array([case.settings[key] for case in self.cases], text)
         runs = [len(self.runs_of(case)) for case in self.cases]
         columns["runs"] = pa.array(runs, pa.int64())
-        for name in check(measures):
-            estimates = [self.estimate(name, case) for case in self.cases]
-            label = self.measure(name).label
-            columns[label] = pa.array([each.mean for each in estimates], number)
-            columns[f"{label} ±"] = pa.array([each.half_width for each in estimates], number)
+        chosen = check(measures)
+        firsts = self.firsts(against)
+        pairs = [(case, firsts.get(case.number)) for case in self.cases]
+        for name in chosen:
+            columns |= self._columns(self.measure(name).label, [self.estimate(name, case) for case in self.cases])
+        if firsts:
+            columns["difference from"] = pa.array([first and str(first) for _, first in pairs], text)
+            for name in chosen:
+                label = f"{self.measure(name).label} difference"
+                apart = [None if first is None else self.difference(name, case, first) for case, first in pairs]
+                columns |= self._columns(label, apart)
         columns["config"] = pa.array([case.config for case in self.cases], text)
         columns["version"] = pa.array([self.version] * len(self.cases), text)
         return pa.table(columns)
+
+    @staticmethod
+    def _columns(label: str, estimates: Sequence[Estimate | None]) -> dict[str, pa.Array]:
+        means = [each and each.mean for each in estimates]
+        halves = [each and each.half_width for each in estimates]
+        return {label: pa.array(means, pa.float64()), f"{label} ±": pa.array(halves, pa.float64())}
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.tables, self.complete, self.failures, self.origin)

@@ -3,6 +3,7 @@
 
 #[path = "../../../kernels/tests/common/built.rs"]
 mod built;
+pub mod chain;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -65,7 +65,7 @@ pub fn built(version: &str) -> Option<Built> {
 /// The key of this source's modules, as `modules_key` in `cache.py` computes it: a kernel may have modules of
 /// other versions of the sources beside them.
 fn modules_key() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/hopyard/kernels/linux/modules");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/hopyard_kernels/modules");
     let files = std::fs::read_dir(folder).expect("the modules' sources").filter_map(|it| Some(it.ok()?.path()));
     let mut sources: Vec<PathBuf> =
         files.filter(|it| it.extension().is_some_and(|it| it == "c" || it == "h")).collect();

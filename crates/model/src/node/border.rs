@@ -10,7 +10,7 @@ use crate::address::{Address, InterfaceId, NodeId};
 use crate::clock::{Clock, Event};
 use crate::context::{Token, Waiter};
 use crate::order;
-use crate::packet::Body;
+use crate::packet::{Body, PacketId};
 
 /// How many datagrams may wait for the time at which they are put in. Each is an event, and the queue of a run has room
 /// for twice as many.
@@ -30,6 +30,16 @@ pub(crate) enum Due {
     Sent { waiter: Waiter },
 }
 
+/// A packet of the simulator whose bytes a host outside has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    pub packet: PacketId,
+    /// The node of the host.
+    pub node: NodeId,
+    /// When it got them.
+    pub since: Time,
+}
+
 /// The border between the network and hosts outside.
 #[derive(Debug, Default)]
 pub(crate) struct Border {
@@ -41,9 +51,20 @@ pub(crate) struct Border {
     pub injected: u64,
     /// The number of events here that were scheduled.
     pub scheduled: u64,
+    /// The packets whose bytes hosts outside have, by the source, the destination and the identification in these.
+    pub kept: BTreeMap<(Ipv4Addr, Ipv4Addr, u16), Kept>,
+    /// The identification of the last one.
+    identification: u16,
 }
 
 impl Border {
+    /// The identification for the next packet whose bytes a host outside gets. It is never zero, as that of packets
+    /// that nobody fragments is.
+    pub(crate) const fn next_identification(&mut self) -> u16 {
+        self.identification = if self.identification == u16::MAX { 1 } else { self.identification + 1 };
+        self.identification
+    }
+
     /// Something is due at a node later, or now.
     pub(crate) fn schedule(&mut self, at: Time, node: NodeId, due: Due, clock: &mut Clock) {
         self.due.insert((at, node, self.scheduled), due);

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use hopyard_engine::{Armed, Deadline, Time};
 
-pub(crate) use self::border::{Border, Due, MOST_DUE};
+pub(crate) use self::border::{Border, Due, Kept, MOST_DUE};
 pub(crate) use self::membership::Groups;
 pub(crate) use self::part::Part;
 pub(crate) use self::topology::{Attachment, Interface, Topology};

@@ -187,7 +187,9 @@ impl Node {
             let event = PacketEvent::Returned { next_hop, in_range: self.reaches(next_hop, around) };
             around.probe.on_packet(around.cx.now, node, &around.cx.packets[packet], event);
         }
-        if matches!(around.cx.packets[packet].body, Body::Arp(_) | Body::Frame(_) | Body::Mpdu(_)) {
+        // A node whose host is outside routes nothing itself.
+        let is_outside = around.cx.outside.any_frames() && around.cx.outside.has_frames(node.into());
+        if is_outside || matches!(around.cx.packets[packet].body, Body::Arp(_) | Body::Frame(_) | Body::Mpdu(_)) {
             return around.cx.drop_packet(node, packet, reason);
         }
         // The MAC is free now, and its action `MacReady` is still in the list. The actions of routing must come before

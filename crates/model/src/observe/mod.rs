@@ -17,6 +17,7 @@ mod path_log;
 mod probe;
 mod rate_log;
 mod recorded;
+pub mod replay;
 mod results;
 mod route_change;
 mod route_log;
@@ -24,6 +25,7 @@ mod row;
 mod segment_log;
 mod state;
 mod tables;
+mod trails;
 
 pub use decisions::{DecisionRow, TrueCause};
 pub use detours::DetourRow;
@@ -34,7 +36,7 @@ pub use mobile_log::MobileEventRow;
 pub use network::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, StationView, WiredWay};
 pub use node_row::{NodeCounts, NodeRow, OwnColumn, own_columns};
 pub use object_log::{ObjectLog, ObjectRow};
-pub use path_log::PathRow;
+pub use path_log::{PathCounts, PathRow};
 pub use probe::{
     DecisionView, FlowEvent, FrameEdge, FrameView, IsMeant, PacketEvent, Passage, Probe, Probes, Reception,
 };

@@ -1,10 +1,6 @@
 //! A probe that records which paths data packets really took, hop by hop.
-//!
-//! A packet has no number, and each receiver of a frame has its own copy. The probe knows a packet by its flow, its
-//! time of creation and its place in the flow, and keeps the visited nodes as a tree. Where the acknowledgement of a
-//! frame is lost, a packet goes on from the receiver, and once more from the sender.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use hopyard_engine::Time;
 
@@ -15,8 +11,9 @@ use strum::IntoStaticStr;
 use super::probe::{PacketEvent, Probe};
 use super::route_change::text;
 use super::row::{Report, Row};
+use super::trails::Trails;
 use crate::address::NodeId;
-use crate::packet::{Body, FlowId, Packet, PacketKind};
+use crate::packet::{FlowId, Packet};
 
 /// A row for each path that data packets of a flow took, from the start of the run, if `measure.paths` is set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,19 +38,6 @@ pub struct PathRow {
 
 impl Row for PathRow {}
 
-/// So many packets that have arrived or were dropped are still known, because a copy of them may still be on the way.
-const KEPT: usize = 65_536;
-
-/// The key of a data packet: its flow, its time of creation and its sequence number.
-type Key = (FlowId, Time, u64);
-
-/// A node that a packet has visited, and the place of the visit before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Visit {
-    node: NodeId,
-    before: Option<u32>,
-}
-
 /// The fate of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
@@ -68,48 +52,15 @@ impl Fate {
     }
 }
 
-/// The paths of data packets so far.
+/// How many packets of each flow took each path, by their fate.
 #[derive(Clone, Debug, Default)]
-pub struct PathLog {
-    packets: BTreeMap<Key, Vec<Visit>>,
-    /// The packets that have come to an end, the first one first.
-    ended: VecDeque<Key>,
-    paths: BTreeMap<(FlowId, Fate, Vec<NodeId>), u64>,
-}
+pub struct PathCounts(BTreeMap<(FlowId, Fate, Vec<NodeId>), u64>);
 
-impl PathLog {
-    fn key(packet: &Packet) -> Option<Key> {
-        if packet.kind() != PacketKind::Data {
-            return None;
-        }
-        match packet.carried() {
-            Body::Tcp(header) => Some((packet.flow, packet.created, header.seq)),
-            Body::Udp(header) => Some((packet.flow, packet.created, header.sequence)),
-            _ => None,
-        }
-    }
-
-    /// A packet is delivered at a node, or was dropped there last and is lost.
-    fn on_end(&mut self, node: NodeId, packet: &Packet, fate: Fate) {
-        let Some(key) = Self::key(packet) else { return };
-        let Some(visits) = self.packets.get(&key) else { return };
-        // It may be lost at a node that it has not come to: beyond a wire, where the battery is empty.
-        let there = visits.iter().rposition(|visit| visit.node == node);
-        let Some(last) = there.or_else(|| visits.len().checked_sub(1)) else { return };
-        let mut path = Vec::new();
-        let mut at = Some(last as u32);
-        while let Some(visit) = at.map(|place| visits[place as usize]) {
-            path.push(visit.node);
-            at = visit.before;
-        }
-        path.reverse();
-        *self.paths.entry((key.0, fate, path)).or_default() += 1;
-        self.ended.push_back(key);
-        if self.ended.len() > KEPT
-            && let Some(oldest) = self.ended.pop_front()
-        {
-            self.packets.remove(&oldest);
-        }
+impl PathCounts {
+    /// A packet of a flow has arrived, or is lost, after a path.
+    pub fn add(&mut self, flow: FlowId, is_delivered: bool, path: Vec<NodeId>) {
+        let fate = if is_delivered { Fate::Delivered } else { Fate::Dropped };
+        *self.0.entry((flow, fate, path)).or_default() += 1;
     }
 
     /// A row for each path of each flow so far, for packets that were delivered and packets that were dropped; the path
@@ -117,10 +68,10 @@ impl PathLog {
     #[must_use]
     pub fn rows(&self) -> Vec<PathRow> {
         let mut sums: BTreeMap<(FlowId, Fate), u64> = BTreeMap::new();
-        for ((flow, fate, _), count) in &self.paths {
+        for ((flow, fate, _), count) in &self.0 {
             *sums.entry((*flow, *fate)).or_default() += count;
         }
-        let mut paths: Vec<_> = self.paths.iter().collect();
+        let mut paths: Vec<_> = self.0.iter().collect();
         paths.sort_by_key(|((flow, fate, _), count)| (*flow, *fate, std::cmp::Reverse(**count)));
         let row = |((flow, fate, path), &packets): (&(FlowId, Fate, Vec<NodeId>), &u64)| {
             let mut different = path.clone();
@@ -138,41 +89,46 @@ impl PathLog {
         };
         paths.into_iter().map(row).collect()
     }
+}
 
-    fn on_originated(&mut self, node: NodeId, packet: &Packet) {
-        if let Some(key) = Self::key(packet) {
-            self.packets.insert(key, vec![Visit { node, before: None }]);
+/// The paths of data packets so far.
+#[derive(Clone, Debug, Default)]
+pub struct PathLog {
+    trails: Trails,
+    paths: PathCounts,
+}
+
+impl PathLog {
+    /// A packet is delivered at a node, or was dropped there last and is lost.
+    fn on_end(&mut self, node: NodeId, packet: &Packet, is_delivered: bool) {
+        if let Some((flow, path)) = self.trails.on_end(node, packet) {
+            self.paths.add(flow, is_delivered, path);
         }
-    }
-
-    fn on_hop(&mut self, from: NodeId, node: NodeId, packet: &Packet) {
-        let Some(visits) = Self::key(packet).and_then(|key| self.packets.get_mut(&key)) else { return };
-        let before = visits.iter().rposition(|visit| visit.node == from).map(|place| place as u32);
-        visits.push(Visit { node, before });
     }
 }
 
 impl Probe for PathLog {
     fn on_packet(&mut self, _: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
         match event {
-            PacketEvent::Originated => self.on_originated(node, packet),
-            PacketEvent::Hop { from } => self.on_hop(from, node, packet),
-            PacketEvent::Delivered => self.on_end(node, packet, Fate::Delivered),
-            PacketEvent::Lost(_) => self.on_end(node, packet, Fate::Dropped),
+            PacketEvent::Originated => self.trails.on_originated(node, packet),
+            PacketEvent::Hop { from } => self.trails.on_hop(from, node, packet),
+            PacketEvent::Delivered => self.on_end(node, packet, true),
+            PacketEvent::Lost(_) => self.on_end(node, packet, false),
             _ => {}
         }
     }
 
     fn report(&self, report: &mut Report<'_>) {
-        report.table(|| self.rows());
+        report.table(|| self.paths.rows());
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::trails::KEPT;
     use super::*;
     use crate::address::Address;
-    use crate::packet::UdpHeader;
+    use crate::packet::{Body, UdpHeader};
 
     fn packet(sequence: u64) -> Packet {
         Packet {
@@ -190,21 +146,21 @@ mod tests {
     }
 
     /// Sends a packet over these nodes.
-    fn send(log: &mut PathLog, sequence: u64, path: &[u32], fate: Fate) {
+    fn send(log: &mut PathLog, sequence: u64, path: &[u32], is_delivered: bool) {
         let packet = packet(sequence);
-        log.on_originated(NodeId(path[0]), &packet);
-        path.windows(2).for_each(|hop| log.on_hop(NodeId(hop[0]), NodeId(hop[1]), &packet));
-        log.on_end(NodeId(path[path.len() - 1]), &packet, fate);
+        log.trails.on_originated(NodeId(path[0]), &packet);
+        path.windows(2).for_each(|hop| log.trails.on_hop(NodeId(hop[0]), NodeId(hop[1]), &packet));
+        log.on_end(NodeId(path[path.len() - 1]), &packet, is_delivered);
     }
 
     #[test]
     fn paths_are_counted_by_flow_and_fate() {
         let mut log = PathLog::default();
-        send(&mut log, 0, &[0, 1, 3], Fate::Delivered);
-        send(&mut log, 1, &[0, 2, 3], Fate::Delivered);
-        send(&mut log, 2, &[0, 2, 3], Fate::Delivered);
-        send(&mut log, 3, &[0, 1, 2, 1, 0], Fate::Dropped);
-        let rows = log.rows();
+        send(&mut log, 0, &[0, 1, 3], true);
+        send(&mut log, 1, &[0, 2, 3], true);
+        send(&mut log, 2, &[0, 2, 3], true);
+        send(&mut log, 3, &[0, 1, 2, 1, 0], false);
+        let rows = log.paths.rows();
         let found: Vec<_> =
             rows.iter().map(|row| (row.fate, row.path.as_str(), row.packets, row.hops, row.repeats)).collect();
         assert_eq!(
@@ -218,14 +174,14 @@ mod tests {
     fn a_packet_whose_acknowledgement_is_lost_goes_two_ways() {
         let mut log = PathLog::default();
         let it = packet(0);
-        log.on_originated(NodeId(0), &it);
-        log.on_hop(NodeId(0), NodeId(1), &it);
+        log.trails.on_originated(NodeId(0), &it);
+        log.trails.on_hop(NodeId(0), NodeId(1), &it);
         // Node 1 has it, but node 0 does not know, and sends it by node 2.
-        log.on_hop(NodeId(0), NodeId(2), &it);
-        log.on_hop(NodeId(1), NodeId(3), &it);
-        log.on_end(NodeId(3), &it, Fate::Delivered);
-        log.on_end(NodeId(2), &it, Fate::Dropped);
-        let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path)).collect();
+        log.trails.on_hop(NodeId(0), NodeId(2), &it);
+        log.trails.on_hop(NodeId(1), NodeId(3), &it);
+        log.on_end(NodeId(3), &it, true);
+        log.on_end(NodeId(2), &it, false);
+        let found: Vec<_> = log.paths.rows().into_iter().map(|row| (row.fate, row.path)).collect();
         assert_eq!(found, [("delivered", "0 1 3".to_owned()), ("dropped", "0 2".to_owned())]);
     }
 
@@ -233,17 +189,17 @@ mod tests {
     fn a_packet_that_is_lost_before_the_node_that_loses_it_has_the_path_so_far() {
         let mut log = PathLog::default();
         let it = packet(0);
-        log.on_originated(NodeId(0), &it);
-        log.on_hop(NodeId(0), NodeId(1), &it);
-        log.on_end(NodeId(2), &it, Fate::Dropped);
-        let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path, row.packets)).collect();
+        log.trails.on_originated(NodeId(0), &it);
+        log.trails.on_hop(NodeId(0), NodeId(1), &it);
+        log.on_end(NodeId(2), &it, false);
+        let found: Vec<_> = log.paths.rows().into_iter().map(|row| (row.fate, row.path, row.packets)).collect();
         assert_eq!(found, [("dropped", "0 1".to_owned(), 1)]);
     }
 
     #[test]
     fn packets_that_ended_long_ago_are_forgotten() {
         let mut log = PathLog::default();
-        (0..KEPT as u64 + 10).for_each(|sequence| send(&mut log, sequence, &[0, 3], Fate::Delivered));
-        assert_eq!((log.packets.len(), log.rows()[0].packets), (KEPT, KEPT as u64 + 10));
+        (0..KEPT as u64 + 10).for_each(|sequence| send(&mut log, sequence, &[0, 3], true));
+        assert_eq!((log.trails.len(), log.paths.rows()[0].packets), (KEPT, KEPT as u64 + 10));
     }
 }

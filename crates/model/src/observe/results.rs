@@ -25,13 +25,14 @@ pub struct DropRow {
 
 impl Row for DropRow {}
 
-/// A row for each node and type of message that its routing protocol or one of its agents sent or received. Counts
-/// belong to the whole run; a transmission counts at every hop.
+/// A row for each node and type of message that its routing protocol or one of its agents sent or received. Nodes that
+/// are Linux kernels also have the messages of address resolution and neighbour discovery. Counts belong to the whole
+/// run; a transmission counts at every hop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OverheadRow {
     /// The node's number.
     pub node: u32,
-    /// Whose message it is: `routing` or `control` (agents).
+    /// Whose message it is: `routing`, `control` (agents), or `arp` (address resolution of kernels).
     #[schemars(extend("closed" = true))]
     pub kind: &'static str,
     /// The type of the message, such as `RREQ`.

@@ -22,6 +22,12 @@ impl Obstacle {
         Self { low, high, passes: 1.0 / loss.factor() }
     }
 
+    /// The lowest and the highest corner.
+    #[must_use]
+    pub const fn corners(&self) -> (Position, Position) {
+        (self.low, self.high)
+    }
+
     /// Whether a straight line between two places meets the box.
     #[must_use]
     pub fn meets(&self, one: Position, other: Position) -> bool {

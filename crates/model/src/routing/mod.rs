@@ -29,8 +29,8 @@ use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Span};
 
 use crate::address::{Address, NodeId, Prefix};
-use crate::context::{Context, DropReason};
-use crate::packet::PacketId;
+use crate::context::{Context, DropReason, Owners};
+use crate::packet::{PacketId, RoutingMessage};
 pub use connectivity::Connectivity;
 pub use protocol::{AfterOptions, Facts, MostHops, Networks, Oracular, Prescribed, Routes, Routing, SETTLED};
 
@@ -203,6 +203,13 @@ macro_rules! protocols {
 
         forward_engine! { Model: $($variant),+ }
     };
+}
+
+/// The message of a router that is not simulated, from the payload of UDP over IPv6 at a port; nothing if no protocol
+/// here can read it.
+#[must_use]
+pub fn read(port: u16, payload: &[u8], owners: &Owners) -> Option<RoutingMessage> {
+    (port == babel::PORT).then(|| babel::read(payload, owners).ok().map(RoutingMessage::new)).flatten()
 }
 
 #[cfg(test)]

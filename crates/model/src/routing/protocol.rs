@@ -282,7 +282,7 @@ pub trait Routes {
     }
 }
 
-/// A protocol that is given the true connectivity.
+/// A protocol that is given from outside what no node could know: the true connectivity, or routes.
 pub trait Oracular {
     /// How often the protocol is given the connectivity while nodes move; the first time is before [`Routing::start`].
     /// [`Span::ZERO`] if it does not use it, [`Span::MAX`] if it needs that of the start alone.
@@ -290,6 +290,12 @@ pub trait Oracular {
 
     /// The true connectivity from now on. All nodes may share one object.
     fn on_connectivity(&mut self, connectivity: &Arc<Connectivity>);
+
+    /// The route to a destination from now on: the next hop and the number of hops, or none of its own. Returns whether
+    /// the protocol takes routes from outside.
+    fn steer(&mut self, _destination: NodeId, _route: Option<(NodeId, u8)>) -> bool {
+        false
+    }
 }
 
 /// The next step for a packet with options (RFC 4728).

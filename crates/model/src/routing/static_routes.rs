@@ -1,4 +1,4 @@
-//! Routes written in the scenario; they never change.
+//! Routes written in the scenario. They change only if a program steers a run in steps.
 //!
 //! For experiments in which routing must have no influence: a chain, a star, a single hop. The parameter `others`
 //! decides about a destination without a written route. The destination is reached along a shortest path, counts as a
@@ -290,6 +290,25 @@ impl Oracular for StaticRoutes {
             self.connectivity = Some(Arc::clone(connectivity));
         }
     }
+
+    fn steer(&mut self, destination: NodeId, route: Option<(NodeId, u8)>) -> bool {
+        let to = Address::from(destination);
+        let route = route.map(|(next_hop, hops)| (to, Address::from(next_hop), hops));
+        match (self.routes.binary_search_by_key(&to, |it| it.0), route) {
+            (Ok(place), Some(route)) if self.routes[place] == route => return true,
+            (Ok(place), Some(route)) => self.routes[place] = route,
+            (Ok(place), None) => {
+                self.routes.remove(place);
+            }
+            (Err(place), Some(route)) => self.routes.insert(place, route),
+            (Err(_), None) => return true,
+        }
+        // The next packet announces the change.
+        let owner = |address: Address| self.connectivity.as_ref().map_or(NodeId(address.0), |it| it.owner(address));
+        let announced: Vec<_> = self.announced.iter().copied().filter(|it| owner(*it) != destination).collect();
+        self.announced = announced;
+        true
+    }
 }
 
 impl Prefetch<Packet> for StaticRoutes {}
@@ -346,6 +365,19 @@ mod tests {
         }
         assert_eq!((sends(&cx), cx.ledger.dropped), (vec![Address(1)], 1), "node 3 is not connected");
         assert_eq!(node.lookup(Address(2)), Some((Address(1), 2)));
+    }
+
+    #[test]
+    fn a_route_from_outside_replaces_the_written_one() {
+        let params = Params { routes: vec![Route { at: 0, to: 3, via: 3 }], others: Others::Drop };
+        let (mut cx, mut node) = (Context::default(), at(&params, 0));
+        for route in [None, Some((NodeId(1), 2)), Some((NodeId(2), 3)), None] {
+            assert!(node.steer(NodeId(3), route));
+            assert_eq!(node.lookup(Address(3)), route.map(|(via, hops)| (via.into(), hops)));
+            let packet = datagram(&mut cx, Address(0), Address(3));
+            node.route(packet, &mut cx);
+        }
+        assert_eq!((sends(&cx), cx.ledger.dropped), (vec![Address(1), Address(2)], 2));
     }
 
     #[test]

@@ -16,6 +16,7 @@ impl<P: Probe> World<P> {
     pub(super) fn check_account(&self) -> Result<(), Unaccounted> {
         let mut held: Vec<PacketId> = self.channels.iter().flat_map(AnyChannel::held).collect();
         held.extend(self.receive_path.held());
+        held.extend(self.border.kept.values().map(|it| it.packet));
         held.extend(self.nodes.iter().flat_map(Node::links).flat_map(Link::held));
         // What the protocols of a node held whose battery is empty was dropped.
         held.extend(self.nodes.iter().filter(|node| !self.energy.is_dead(node.id)).flat_map(Node::held));

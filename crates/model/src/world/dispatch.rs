@@ -261,6 +261,9 @@ impl<P: Probe> World<P> {
 
     /// The MAC of an interface received a packet from a neighbour.
     fn arrived(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
+        if self.cx.outside.any_frames() && !self.crosses(interface, packet, from) {
+            return;
+        }
         if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
             let (node, mut around) = self.node_at(interface);
             node.on_arp(interface, packet, from.into(), &mut around);

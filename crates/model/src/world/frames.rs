@@ -7,14 +7,17 @@
 //! The host can also be a whole station of 802.11, which makes its frames itself. The MAC then contends, tries a frame
 //! in the modes that the station has chosen, answers, and says how often the frame was tried.
 
+use std::borrow::Cow;
+
 use hopyard_engine::Time;
+use hopyard_wire::frames::{self, Purpose};
 
 use super::{InjectError, World};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Departure, DropReason, Token, Waiter};
 use crate::node::{Attachment, Due, MOST_DUE};
 use crate::observe::{PacketEvent, Probe};
-use crate::packet::{Body, ETHERNET, FlowId, IP_HEADER, Mpdu, Packet, PacketId};
+use crate::packet::{Body, ETHERNET, FlowId, IP_HEADER, Mpdu, Packet, PacketId, PacketKind};
 
 impl<P: Probe> World<P> {
     /// The host of an interface is outside from now on, and sends and receives Ethernet frames.
@@ -114,27 +117,48 @@ impl<P: Probe> World<P> {
         };
         self.fold(node, bytes_of(&body));
         let now = self.cx.now;
-        let packet = self.cx.originate(Packet {
-            created: now,
-            source: interface.into(),
-            destination: receiver.into(),
-            flow: FlowId::NONE,
-            size,
-            ttl: 1,
-            hops: 0,
-            salvaged: 0,
-            class,
-            body,
+        let kept = if let Body::Frame(bytes) = &body { self.goes_on(node, bytes) } else { None };
+        let packet = kept.unwrap_or_else(|| {
+            self.cx.originate(Packet {
+                created: now,
+                source: interface.into(),
+                destination: receiver.into(),
+                flow: FlowId::NONE,
+                size,
+                ttl: 1,
+                hops: 0,
+                salvaged: 0,
+                class,
+                body,
+            })
         });
         self.cx.sending.begin(packet, Waiter::Host(node, token));
-        if self.probe.watches() {
+        if kept.is_none() && self.probe.watches() {
             self.probe.on_packet(now, node, &self.cx.packets[packet], PacketEvent::Originated);
         }
         if self.energy.is_dead(node) {
             return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
         }
+        self.count_frame(node, packet);
         let (node, mut around) = self.node_at(interface);
+        node.forwarded += u64::from(kept.is_some());
         node.send_frame(interface, packet, receiver, &mut around);
+    }
+
+    /// Counts a frame that a node sends, as packets of Hopyard's nodes are counted.
+    fn count_frame(&mut self, id: NodeId, packet: PacketId) {
+        let Some(bytes) = ethernet(&self.cx.packets[packet].body) else { return };
+        let node = &mut self.nodes[id.index()];
+        let Some((purpose, parts)) = frames::messages(&bytes) else {
+            let own = self.cx.owners.name(InterfaceId::from(id).into()).octets();
+            node.forwarded += u64::from(frames::forwards(&bytes, own));
+            return;
+        };
+        if purpose == Purpose::Routing {
+            node.routing_packets += 1;
+            node.routing_bytes += (bytes.len() - ETHERNET) as u64;
+        }
+        self.cx.overhead.on_frame_sent(id, kind(purpose), &parts);
     }
 
     /// A frame has reached an interface.
@@ -150,6 +174,9 @@ impl<P: Probe> World<P> {
             self.probe.on_packet(at, node, &packet, PacketEvent::Delivered);
         }
         self.cx.digest.fold(at.nanos() ^ u64::from(packet.size) << 48 ^ u64::from(node.0) << 20);
+        if let Some((purpose, parts)) = ethernet(&packet.body).and_then(|it| frames::messages(&it)) {
+            self.cx.overhead.on_frame_received(node, kind(purpose), &parts);
+        }
         let received = if let Body::Mpdu(mpdu) = &packet.body { mpdu.received } else { None };
         let bytes = if let Body::Frame(bytes) = packet.body { bytes } else { bytes_of(&packet.body).into() };
         self.cx.outside.leave(Departure::Frame { at, interface, from, bytes, received });
@@ -162,6 +189,22 @@ fn bytes_of(body: &Body) -> &[u8] {
         Body::Frame(bytes) => bytes,
         Body::Mpdu(mpdu) => &mpdu.bytes,
         _ => &[],
+    }
+}
+
+/// The data of a frame as a frame of Ethernet, from its transmitter to its receiver.
+fn ethernet(body: &Body) -> Option<Cow<'_, [u8]>> {
+    match body {
+        Body::Frame(bytes) => Some(Cow::Borrowed(bytes)),
+        Body::Mpdu(mpdu) => mpdu.ethernet().map(Cow::Owned),
+        _ => None,
+    }
+}
+
+const fn kind(purpose: Purpose) -> PacketKind {
+    match purpose {
+        Purpose::Routing => PacketKind::Routing,
+        Purpose::Resolution => PacketKind::Arp,
     }
 }
 

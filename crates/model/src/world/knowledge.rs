@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hopyard_engine::{Span, Time};
 
 use super::World;
-use crate::address::Address;
+use crate::address::{Address, NodeId};
 use crate::channel::ChannelId;
 use crate::clock::Event;
 use crate::link::Wired;
@@ -23,6 +23,25 @@ impl<P: Probe> World<P> {
             return;
         }
         let now = self.cx.now;
+        let neighbours = self.in_reach();
+        let connectivity = Connectivity::new(neighbours, self.cx.owners.clone()).with_wires(self.wire_ends());
+        if *self.knowledge.connectivity != connectivity || now == Time::ZERO {
+            self.knowledge.connectivity = Arc::new(connectivity);
+            for n in 0..self.nodes.len() {
+                if let Some(oracle) = self.nodes[n].routing.oracle() {
+                    oracle.on_connectivity(&self.knowledge.connectivity);
+                }
+            }
+        }
+        let next = now + self.knowledge.interval;
+        if next < Time::NEVER {
+            self.clock.queue.push(next, order::CONNECTIVITY, Event::Connectivity);
+        }
+    }
+
+    /// For each node the addresses in its reach: over radio in both directions, and at the other ends of its wires.
+    fn in_reach(&mut self) -> Vec<Vec<Address>> {
+        let now = self.cx.now;
         let mut neighbours: Vec<Vec<Address>> = vec![Vec::new(); self.nodes.len()];
         for interface in &self.topology.interfaces {
             let neighbours = &mut neighbours[interface.node.index()];
@@ -37,19 +56,28 @@ impl<P: Probe> World<P> {
                 Attachment::Tunnel { .. } | Attachment::Nothing => {}
             }
         }
-        let connectivity = Connectivity::new(neighbours, self.cx.owners.clone()).with_wires(self.wire_ends());
-        if *self.knowledge.connectivity != connectivity || now == Time::ZERO {
-            self.knowledge.connectivity = Arc::new(connectivity);
-            for n in 0..self.nodes.len() {
-                if let Some(oracle) = self.nodes[n].routing.oracle() {
-                    oracle.on_connectivity(&self.knowledge.connectivity);
-                }
-            }
-        }
-        let next = now + self.knowledge.interval;
-        if next < Time::NEVER {
-            self.clock.queue.push(next, order::CONNECTIVITY, Event::Connectivity);
-        }
+        neighbours
+    }
+
+    /// For each node its neighbours now: the nodes in its reach over radio in both directions, and those at the other
+    /// ends of its wires. Each list is sorted.
+    pub fn neighbours(&mut self) -> Vec<Vec<NodeId>> {
+        let all = self.in_reach();
+        let owners = &self.cx.owners;
+        let nodes = |addresses: Vec<Address>| {
+            let mut nodes: Vec<_> = addresses.into_iter().map(|address| owners.of(address)).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            nodes
+        };
+        all.into_iter().map(nodes).collect()
+    }
+
+    /// Gives a node another route to a destination from now on: the next hop with the number of hops over it, or none
+    /// of its own. Returns whether the node's protocol takes routes from outside.
+    pub fn steer(&mut self, node: NodeId, destination: NodeId, route: Option<(NodeId, u8)>) -> bool {
+        let oracle = self.nodes.get_mut(node.index()).and_then(|node| node.routing.oracle());
+        oracle.is_some_and(|oracle| oracle.steer(destination, route))
     }
 
     /// The addresses at the ends of wires, each with the delay to it.

@@ -16,6 +16,12 @@ impl<P: Probe> World<P> {
         self.nodes.len()
     }
 
+    /// How many interfaces there are.
+    #[must_use]
+    pub const fn interface_count(&self) -> usize {
+        self.topology.interfaces.len()
+    }
+
     /// Where the nodes with a radio are.
     #[must_use]
     pub fn positions(&self) -> Vec<PositionRow> {
@@ -37,17 +43,14 @@ impl<P: Probe> World<P> {
         let now = self.cx.now;
         let row = |interface: InterfaceId| {
             let it = &self.topology.interfaces[interface.index()];
-            let (attached, packets, statistics) = match it.attachment {
+            let (attached, statistics) = match it.attachment {
                 Attachment::Radio { .. } => {
-                    let queue = self.nodes[it.node.index()].link_of(interface)?.queue();
-                    ("radio", queue.len(), queue.statistics(now))
+                    ("radio", self.nodes[it.node.index()].link_of(interface)?.queue().statistics(now))
                 }
-                Attachment::Wire { wire, direction } => {
-                    let wire = &self.wires[wire];
-                    ("wire", wire.waiting(direction, now), wire.statistics(direction, now))
-                }
+                Attachment::Wire { wire, direction } => ("wire", self.wires[wire].statistics(direction, now)),
                 Attachment::Tunnel { .. } | Attachment::Nothing => return None,
             };
+            let packets = self.waiting(interface)?;
             Some(QueueRow {
                 node: it.node.0,
                 interface: self.cx.owners.name(interface.into()).to_string(),
@@ -59,6 +62,24 @@ impl<P: Probe> World<P> {
         };
         let nodes = (0..self.nodes.len() as u32).map(NodeId);
         nodes.flat_map(|node| self.nodes[node.index()].interfaces()).filter_map(row).collect()
+    }
+
+    /// How many packets wait in the queue of an interface, if it has one. The packet that is being sent has left it.
+    #[must_use]
+    pub fn waiting(&self, interface: InterfaceId) -> Option<usize> {
+        let it = self.topology.interfaces.get(interface.index())?;
+        match it.attachment {
+            Attachment::Radio { .. } => Some(self.nodes[it.node.index()].link_of(interface)?.queue().len()),
+            Attachment::Wire { wire, direction } => Some(self.wires[wire].waiting(direction, self.cx.now)),
+            Attachment::Tunnel { .. } | Attachment::Nothing => None,
+        }
+    }
+
+    /// For each channel the distance in metres up to which a broadcast can be decoded when nothing disturbs it, if
+    /// distance alone decides.
+    #[must_use]
+    pub fn ranges(&self) -> Vec<Option<f64>> {
+        self.channels.iter().map(AnyChannel::range).collect()
     }
 
     /// The ways that a node has to the addresses of other nodes. A route that the routing protocol would first search

@@ -370,7 +370,7 @@ pub fn routing() -> Vec<Sample> {
 
 /// A packet of Babel with a message of each kind that nodes send.
 fn babel_packet() -> Sample {
-    use babel::{Message, RouterId, Target, Update};
+    use babel::{Message, Neighbour, RouterId, Target, Update};
     let update = |to, router: Option<u32>, metric| {
         let router = router.map(|it| RouterId::Of(Address(it)));
         let destination = Target::Host(Address(to));
@@ -379,7 +379,7 @@ fn babel_packet() -> Sample {
     let (destination, router) = (Target::Host(Address(6)), RouterId::Of(Address(6)));
     let messages = [
         Message::Hello { unicast: false, seqno: 9, interval: 400 },
-        Message::Ihu { rxcost: 307, interval: 1200, address: Some(Address(3)) },
+        Message::Ihu { rxcost: 307, interval: 1200, address: Some(Neighbour::Ipv4(Address(3))) },
         update(4, Some(4), 0),
         update(5, Some(5), 512),
         update(7, None, 0xffff),

@@ -62,6 +62,8 @@ pub enum DropReason {
     QueueEarly,
     /// The queue dropped the packet because packets had waited too long for a while (CoDel).
     QueueDelay,
+    /// A node that is a kernel got the packet, and did not send it on.
+    LostOutside,
 }
 
 impl DropReason {

@@ -8,8 +8,9 @@
 //! that learns of it at that time keeps its queue short. A kernel that learns of it at once fills the simulated queue.
 //!
 //! An interface whose host is outside may also carry whole Ethernet frames ([`Body::Frame`]), which skip IP, routing
-//! and address resolution: the host has all of these itself. The host can be a whole station of 802.11, which makes its
-//! frames itself and chooses their modes ([`Body::Mpdu`]).
+//! and address resolution: the host has all of these itself. Between such an interface and a node of the simulator, a
+//! frame becomes a packet and a packet a frame where it arrives. The host can be a whole station of 802.11, which makes
+//! its frames itself and chooses their modes ([`Body::Mpdu`]).
 //!
 //! [`Body::External`]: crate::packet::Body::External
 //! [`Body::Frame`]: crate::packet::Body::Frame
@@ -132,6 +133,13 @@ impl Outside {
     /// The host of an interface sends and receives frames from now on.
     pub fn attach_frames(&mut self, interface: InterfaceId) {
         self.framed.insert(interface);
+    }
+
+    /// Whether the hosts of some interfaces send and receive frames.
+    #[inline]
+    #[must_use]
+    pub fn any_frames(&self) -> bool {
+        !self.framed.is_empty()
     }
 
     /// Whether the host of an interface sends and receives frames.

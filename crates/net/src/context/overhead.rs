@@ -164,6 +164,21 @@ impl Overhead {
         self.received = Some(Received { message: message.clone(), kind, places, counters });
     }
 
+    /// Counts the messages in a frame that a node's host outside sends by a radio.
+    pub fn on_frame_sent(&mut self, node: NodeId, kind: PacketKind, parts: &[Part]) {
+        for part in parts {
+            let (it, bytes) = (self.tally(node, kind, part.kind), u64::from(part.bytes));
+            it.send(bytes, Media { radios: 1, wires: 0 });
+            it.originated += u64::from(!part.forwarded);
+            it.originated_bytes += if part.forwarded { 0 } else { bytes };
+        }
+    }
+
+    /// Counts the messages in a frame that reaches a node's host outside.
+    pub fn on_frame_received(&mut self, node: NodeId, kind: PacketKind, parts: &[Part]) {
+        parts.iter().for_each(|part| self.tally(node, kind, part.kind).received += 1);
+    }
+
     /// Calls `add` for each message in a packet: the counters of its type, its bytes, and whether it is forwarded, if
     /// the message says so.
     #[inline]
@@ -338,6 +353,22 @@ mod tests {
         assert_eq!(found(1), first);
         assert_eq!(found(2), [(routing, "HELLO", 2), (routing, "TC", 3)]);
         assert_eq!(found(3), [(routing, "HELLO", 1), (routing, "TC", 2)]);
+    }
+
+    #[test]
+    fn the_messages_of_frames_count_as_those_of_packets() {
+        let parts =
+            [("HELLO", 60, false), ("OGM", 24, true)].map(|(kind, bytes, forwarded)| Part { kind, bytes, forwarded });
+        let mut overhead = Overhead::default();
+        overhead.on_frame_sent(NodeId(0), PacketKind::Routing, &parts);
+        overhead.on_frame_received(NodeId(0), PacketKind::Arp, &parts[1..]);
+        let sent = |bytes| Tally { sent: 1, bytes, by_radio: 1, radio_bytes: bytes, ..Tally::default() };
+        let expected = [
+            (PacketKind::Routing, "HELLO", Tally { originated: 1, originated_bytes: 60, ..sent(60) }),
+            (PacketKind::Routing, "OGM", sent(24)),
+            (PacketKind::Arp, "OGM", Tally { received: 1, ..Tally::default() }),
+        ];
+        assert_eq!(overhead.of(NodeId(0)), expected);
     }
 
     #[test]

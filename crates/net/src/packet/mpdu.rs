@@ -139,6 +139,14 @@ impl Mpdu {
         Some((u16::from_be_bytes([high, low]), payload))
     }
 
+    /// The payload of such a frame behind a header of Ethernet, which has the addresses of its receiver and of its
+    /// transmitter.
+    #[must_use]
+    pub fn ethernet(&self) -> Option<Vec<u8>> {
+        let (kind, payload) = self.payload()?;
+        Some([self.bytes.get(4..16)?, &kind.to_be_bytes(), payload].concat())
+    }
+
     /// The timestamp is on the air at this time, which is not before the last one. It counts microseconds.
     pub fn stamp(&mut self, at: Time) {
         let later = at.nanos() / 1000 - self.stamped.nanos() / 1000;

@@ -71,7 +71,7 @@ impl Resolver<'_> {
         let mut add = |list: &str, key: &str, of: Vec<Vec<u32>>| {
             parts.extend(of.into_iter().enumerate().map(|(i, nodes)| (format!("{list}.{i}.{key}"), nodes)));
         };
-        add("host", "node", resolved.hosts.iter().map(|it| vec![it.node]).collect());
+        add("host", "node", resolved.hosts.iter().map(|it| it.node.nodes(0..0)).collect());
         add("wire", "between", resolved.wires.iter().map(|(it, _)| it.between.to_vec()).collect());
         add("home_agent", "node", resolved.home_agents.iter().map(|it| vec![it.node]).collect());
         add("foreign_agent", "node", resolved.foreign_agents.iter().map(|it| vec![it.node]).collect());

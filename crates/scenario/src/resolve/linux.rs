@@ -52,8 +52,9 @@ impl Resolver<'_> {
         let all = resolved.all_nodes();
         for (i, host) in resolved.hosts.iter().enumerate() {
             let path = format!("host.{i}.node");
-            if host.node >= all && self.has(&path) && !self.is_faulty(&format!("host.{i}")) {
-                self.no_node(&path, host.node, all, "nodes");
+            let absent = host.node.nodes(0..all).into_iter().find(|node| *node >= all);
+            if let Some(node) = absent.filter(|_| self.has(&path) && !self.is_faulty(&format!("host.{i}"))) {
+                self.no_node(&path, node, all, "nodes");
             }
             if host.start >= resolved.head.duration && !self.is_faulty("duration") {
                 let message = format!("the program begins at {}, after the end of the run", host.start);
@@ -61,9 +62,10 @@ impl Resolver<'_> {
                     Some(format!("less than the run's duration, {}", resolved.head.duration));
             }
         }
-        if resolved.hosts.len() > MOST_PROGRAMS {
-            let message = format!("expected at most {MOST_PROGRAMS} programs, found {}", resolved.hosts.len());
-            self.problem(&format!("host.{MOST_PROGRAMS}"), message);
+        let (programs, lists) = (resolved.programs().count(), resolved.hosts.len());
+        if programs > MOST_PROGRAMS {
+            let message = format!("expected at most {MOST_PROGRAMS} programs, found {programs}");
+            self.problem(&format!("host.{}", MOST_PROGRAMS.min(lists - 1)), message);
         }
         if flows == 0 && resolved.hosts.is_empty() && resolved.nodes.system == System::Hopyard {
             self.complete.remove("linux");
@@ -149,7 +151,7 @@ impl Resolver<'_> {
                 problem.hint = Some("a capture has its packets: `--capture`".to_owned());
             }
         }
-        if resolved.measure.paths {
+        if resolved.measure.paths && resolved.nodes.system == System::Hopyard {
             self.warning("measure.paths", "the tables of paths and detours have no packets of flows of Linux");
         }
         if !resolved.mobile_hosts.is_empty() {

@@ -1,7 +1,7 @@
 //! The meaning of a scenario: the complete values of each section, and the selected models.
 
-use std::collections::BTreeMap;
-use std::ops::{Deref, Range};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use hopyard_model::app::Format;
@@ -281,9 +281,26 @@ impl Resolved {
         is_router || !self.hosts.is_empty() || self.stacks().any(|stack| stack == Stack::Linux)
     }
 
-    /// The numbers of the nodes that are Linux kernels.
-    pub(crate) fn linux_nodes(&self) -> Range<u32> {
-        if self.nodes.system == System::Linux { 0..self.talking() } else { 0..0 }
+    /// The numbers of the nodes that are Linux kernels, in order.
+    pub(crate) fn linux_nodes(&self) -> Vec<u32> {
+        match (self.nodes.system, self.linux.nodes.as_slice()) {
+            (System::Hopyard, _) => Vec::new(),
+            (System::Linux, []) => (0..self.talking()).collect(),
+            (System::Linux, some) => some.iter().copied().collect::<BTreeSet<_>>().into_iter().collect(),
+        }
+    }
+
+    /// Whether some nodes are Linux kernels, and others are not.
+    pub(crate) fn mixes_systems(&self) -> bool {
+        (1..self.talking() as usize).contains(&self.linux_nodes().len())
+    }
+
+    /// The programs that run at nodes, in their order, each with its place among the `[[host]]` and with its node.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = (usize, u32, &Host)> {
+        let all = move || (0..self.talking()).chain(self.nodes.count..self.all_nodes());
+        let at_nodes =
+            move |(place, host): (usize, &'_ Host)| host.node.nodes(all()).into_iter().map(move |node| (place, node));
+        self.hosts.iter().enumerate().flat_map(at_nodes).map(|(place, node)| (place, node, &self.hosts[place]))
     }
 
     /// Whether no node moves.

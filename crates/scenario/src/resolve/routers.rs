@@ -1,30 +1,42 @@
 //! Checks of nodes that are Linux kernels.
 
-use hopyard_model::mac;
+use std::collections::BTreeSet;
+
+use hopyard_model::{mac, routing};
 
 use super::flow_faults::Place;
 use super::resolved::Resolved;
 use super::resolver::Resolver;
-use crate::sections::{LinuxRouting, Stack, System, Wifi};
+use crate::sections::{LinuxRouting, Stack, System, To, Wifi};
+
+/// The words for such nodes.
+const KERNELS: &str = "nodes with `system = \"linux\"`";
 
 impl Resolver<'_> {
     /// Reports what nodes cannot have that are Linux kernels, and keys that only such nodes follow.
     pub(super) fn check_routers(&mut self, resolved: &Resolved) {
         if resolved.nodes.system == System::Hopyard {
-            for key in ["routing", "mtu", "wifi", "wifi_channel", "beacon_interval"] {
+            for key in ["routing", "mtu", "wifi", "wifi_channel", "beacon_interval", "nodes"] {
                 if self.is_given("linux", key) {
-                    let message = format!("`{key}` is not used: it is for nodes with `system = \"linux\"`");
+                    let message = format!("`{key}` is not used: it is for {KERNELS}");
                     self.unused(&format!("linux.{key}"), message);
                 }
             }
             return;
         }
-        self.complete.remove("routing");
-        let kernels = "nodes with `system = \"linux\"`";
-        if self.table("routing").is_some() {
-            let message = format!("{kernels} have the routing of Linux, and not that of Hopyard");
-            self.problem("routing", message).hint =
-                Some("leave out [routing]; `routing` in [linux] chooses".to_owned());
+        let talking = resolved.talking();
+        for (place, &node) in resolved.linux.nodes.iter().enumerate().filter(|(_, node)| **node >= talking) {
+            self.no_node(&format!("linux.nodes.{place}"), node, talking, "nodes with a radio");
+        }
+        if resolved.mixes_systems() {
+            self.check_mixture(resolved);
+        } else {
+            self.complete.remove("routing");
+            if self.table("routing").is_some() {
+                let message = format!("{KERNELS} have the routing of Linux, and not that of Hopyard");
+                self.problem("routing", message).hint =
+                    Some("leave out [routing]; `routing` in [linux] chooses".to_owned());
+            }
         }
         for (section, what) in [
             ("wire", "wires"),
@@ -39,12 +51,12 @@ impl Resolver<'_> {
             // A complete scenario has an empty list of agents.
             let is_empty = section == "agents" && resolved.agents.is_empty();
             if self.root.get(section).is_some() && !is_empty {
-                let problem = self.problem(section, format!("{kernels} cannot have {what}: they have one radio each"));
+                let problem = self.problem(section, format!("{KERNELS} cannot have {what}: they have one radio each"));
                 problem.expected = Some(format!("no [{section}]"));
             }
         }
         if resolved.nodes.wired > 0 {
-            self.problem("nodes.wired", format!("there are no wires to {kernels}")).expected = Some("0".to_owned());
+            self.problem("nodes.wired", format!("there are no wires to {KERNELS}")).expected = Some("0".to_owned());
         }
         self.check_flows_of_routers(resolved);
         self.check_wifi(resolved);
@@ -96,15 +108,86 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports flows whose ends are Hopyard's.
+    /// Reports protocols of Hopyard's nodes that those of the kernels do not understand.
+    fn check_mixture(&mut self, resolved: &Resolved) {
+        if resolved.linux.wifi != Wifi::Off {
+            let message =
+                "nodes of Hopyard do not understand the frames of Linux's Wi-Fi: they join no network of 802.11";
+            let problem = self.problem("linux.wifi", message);
+            problem.expected = Some("\"off\", where some nodes are Hopyard's".to_owned());
+            problem.hint = Some("leave out `nodes` in [linux]: all nodes are kernels then".to_owned());
+        }
+        let (linux, own) = (resolved.linux.routing(), &resolved.routing.config);
+        let pair = match linux {
+            LinuxRouting::Static => Some("static"),
+            // A command may be a daemon of Babel with other settings.
+            LinuxRouting::Babeld | LinuxRouting::Command(_) => Some("babel"),
+            LinuxRouting::Batman(_) | LinuxRouting::Ospf | LinuxRouting::Hwmp => None,
+        };
+        let Some(pair) = pair else {
+            let message = format!("Hopyard has no protocol that speaks to `{}` of kernels", resolved.linux.routing);
+            let problem = self.problem("linux.routing", message);
+            problem.expected = Some("\"babeld\" or \"static\", where some nodes are Hopyard's".to_owned());
+            problem.hint = Some("leave out `nodes` in [linux]: all nodes are kernels then".to_owned());
+            return;
+        };
+        if resolved.routing.model.name != pair {
+            let name = resolved.routing.model.name;
+            let message = format!("nodes with `{name}` do not understand kernels with `{}`", resolved.linux.routing);
+            self.problem("routing.protocol", message).expected = Some(format!("\"{pair}\""));
+        }
+        if let routing::Config::Babel(params) = own
+            && !params.ipv6
+        {
+            let message = "kernels understand packets of Babel over IPv6 alone";
+            self.problem("routing.babel.ipv6", message).expected = Some("true".to_owned());
+        }
+    }
+
+    /// Reports flows whose ends are Hopyard's, where all nodes are kernels, and otherwise those with an end at a node of
+    /// the other system.
     fn check_flows_of_routers(&mut self, resolved: &Resolved) {
+        if resolved.mixes_systems() {
+            return self.check_ends(resolved);
+        }
         let listed = resolved.flows.iter().enumerate().map(|(i, (flow, _))| (Place::Listed(i), flow.stack));
         let drawn = resolved.random_flows.iter().map(|set| (Place::Drawn(set.number), set.flows.stack));
         for (place, _) in listed.chain(drawn).filter(|(_, stack)| *stack == Stack::Hopyard) {
-            let message =
-                "Hopyard's flows cannot go over nodes with `system = \"linux\"`: the IP of these nodes is Linux's";
+            let message = format!("Hopyard's flows cannot go over {KERNELS}: the IP of these nodes is Linux's");
             let fault = self.flow_problem(place, "stack", message);
             fault.expected = Some("`stack = \"linux\"`, or a program in [[host]]".to_owned());
+        }
+    }
+
+    /// Reports flows and programs with an end at a node of the other system.
+    fn check_ends(&mut self, resolved: &Resolved) {
+        let kernels: BTreeSet<u32> = resolved.linux_nodes().into_iter().collect();
+        for (number, (flow, _)) in resolved.flows.iter().enumerate() {
+            let at = Place::Listed(number);
+            let To::Node(to) = flow.to else {
+                self.flow_problem(at, "to", "kernels do not take part in Hopyard's multicast").expected =
+                    Some("one node".to_owned());
+                continue;
+            };
+            let is_linux = flow.stack == Stack::Linux;
+            let wrong = |node: &u32| *node < resolved.talking() && kernels.contains(node) != is_linux;
+            let Some(node) = [flow.from, to].into_iter().find(wrong) else { continue };
+            let message = match is_linux {
+                true => format!("node {node} is no kernel, and the flow is Linux's"),
+                false => format!("node {node} is a kernel, and the flow is Hopyard's"),
+            };
+            self.flow_problem(at, "stack", message).expected =
+                Some("both ends at nodes of the system that the flow has".to_owned());
+        }
+        for set in &resolved.random_flows {
+            let message = "the ends of these flows are drawn among kernels and others alike";
+            self.flow_problem(Place::Drawn(set.number), "stack", message).expected =
+                Some("[[flow]] with both ends at nodes of one system".to_owned());
+        }
+        for (number, node, _) in resolved.programs().filter(|(_, node, _)| !kernels.contains(node)) {
+            let message = format!("node {node} is no kernel, and programs run in kernels");
+            self.problem(&format!("host.{number}.node"), message).expected =
+                Some("a node of `nodes` in [linux]".to_owned());
         }
     }
 }

@@ -71,6 +71,8 @@ pub struct Linux {
     pub routing: String,
     /// The largest datagram of the devices of such nodes, in bytes; 0: 1500, or 1532 under batman-adv.
     pub mtu: u32,
+    /// The numbers of such nodes; empty: all with a radio. The others are Hopyard's, in the same network.
+    pub nodes: Vec<u32>,
     /// Linux's own Wi-Fi (mac80211) at such nodes: "off" (the radio is a device of Ethernet to Linux), "ibss" (an ad
     /// hoc network) or "mesh" (802.11s).
     pub wifi: Wifi,
@@ -110,6 +112,7 @@ impl Default for Linux {
             memory: 32,
             routing: "static".to_owned(),
             mtu: 0,
+            nodes: Vec::new(),
             wifi: Wifi::Off,
             wifi_channel: 6,
             beacon_interval: 1000,
@@ -244,6 +247,11 @@ impl Params for Linux {
             let (least, most) = (MTU.start(), MTU.end());
             return Err(Fault::new("mtu", format!("expected 0 or {least} to {most}, found {}", self.mtu)));
         }
+        let twice = self.nodes.iter().enumerate().filter(|(place, node)| self.nodes[..*place].contains(node));
+        Fault::of_elements(
+            "nodes",
+            twice.map(|(place, node)| (place, format!("node {node} is listed twice"))).collect(),
+        )?;
         if !CHANNELS.contains(&self.wifi_channel) {
             let (least, most) = (CHANNELS.start(), CHANNELS.end());
             return Err(Fault::new("wifi_channel", format!("expected {least} to {most}, found {}", self.wifi_channel)));
@@ -284,18 +292,51 @@ impl Params for Linux {
     }
 }
 
+/// The nodes at which a program runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected the number of a node, a list of numbers, or \"all\"")]
+pub enum At {
+    /// One.
+    Node(u32),
+    /// Several, each with a program of its own.
+    Nodes(Vec<u32>),
+    /// A word for nodes.
+    Word(Everywhere),
+}
+
+/// The word for all nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Everywhere {
+    /// All that send and receive packets.
+    All,
+}
+
+impl At {
+    /// The numbers of the nodes, where these are all.
+    #[must_use]
+    pub fn nodes(&self, all: impl Iterator<Item = u32>) -> Vec<u32> {
+        match self {
+            Self::Node(node) => vec![*node],
+            Self::Nodes(nodes) => nodes.clone(),
+            Self::Word(Everywhere::All) => all.collect(),
+        }
+    }
+}
+
 /// `[[host]]`: a program of this machine that runs at a node in simulated time. Its network is the simulated one, and
 /// its TCP that of the node's kernel (`[linux]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// The number of the node.
-    pub node: u32,
+    /// The number of the node. A list of numbers, or "all": the program runs at each of these nodes, begun together.
+    pub node: At,
     /// The program and its arguments, such as "iperf3 -s", with the quotes of a shell, and nothing else of one.
     pub run: String,
     /// When it begins. Programs that take an uptime below one second for none, as `ping` does, are wrong before 1 s.
     pub start: Span,
-    /// What is in its environment besides `PATH`, `HOME`, `LANG` and `TZ`, or in their places, such as `"DEBUG=1"`.
+    /// What is in its environment besides `NODE` and `ADDRESS`, the node's number and its address, `PATH`, `HOME`,
+    /// `LANG` and `TZ`, or in their places, such as `"DEBUG=1"`.
     pub environment: Vec<String>,
     /// Its working folder: an absolute path of this machine. "/tmp" is an empty folder of the node, which the program
     /// may write to.
@@ -305,7 +346,7 @@ pub struct Host {
 impl Default for Host {
     fn default() -> Self {
         Self {
-            node: 0,
+            node: At::Node(0),
             run: String::new(),
             start: Span::from_secs(1),
             environment: Vec::new(),
@@ -341,6 +382,13 @@ section!(Host, |host| {
     if let Some(problem) = problem {
         return Err(Fault::new("run", problem));
     }
+    if let At::Nodes(nodes) = &host.node {
+        let again = nodes.iter().enumerate().find(|(place, node)| nodes[..*place].contains(node));
+        let found = if nodes.is_empty() { Some("none".to_owned()) } else { again.map(|it| format!("{} again", it.1)) };
+        if let Some(found) = found {
+            return Err(Fault::new("node", format!("expected at least one node, and each once, found {found}")));
+        }
+    }
     let is_sound =
         |text: &&String| text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !text.contains('\0'));
     if let Some(text) = host.environment.iter().find(|text| !is_sound(text)) {
@@ -363,7 +411,9 @@ mod tests {
         let parameter = |host: Host| host.check().err().map(|fault| fault.parameter);
         assert_eq!(parameter(host("true")), None);
         assert_eq!(parameter(host("sh -c 'a")), Some("run"));
-        assert_eq!(parameter(Host { node: 1, ..host(" ") }), Some("run"));
+        assert_eq!(parameter(Host { node: At::Node(1), ..host(" ") }), Some("run"));
+        let at = |nodes: &[u32]| Host { node: At::Nodes(nodes.to_vec()), ..host("true") };
+        assert_eq!([&[][..], &[1, 2, 1], &[2, 1]].map(|it| parameter(at(it))), [Some("node"), Some("node"), None]);
         assert_eq!(parameter(Host { environment: vec!["=1".into()], ..host("true") }), Some("environment"));
         assert_eq!(parameter(Host { folder: "tmp".into(), ..host("true") }), Some("folder"));
         let variables = Host { environment: vec!["A=b=c".into()], ..host("true") }.variables();

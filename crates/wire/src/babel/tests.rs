@@ -21,7 +21,7 @@ fn packed(messages: &[Message]) -> (Packet, Vec<u8>) {
 fn a_packet_is_laid_out_as_in_the_rfc() {
     let messages = [
         Message::Hello { unicast: false, seqno: 0x0102, interval: 400 },
-        Message::Ihu { rxcost: 256, interval: 1200, address: Some(B) },
+        Message::Ihu { rxcost: 256, interval: 1200, address: Some(Neighbour::Ipv4(B)) },
         update(Target::Host(A), A, 7, 0),
         // The same router: no second Router-Id. Three bytes are as before.
         update(Target::Host(Ipv4Addr::new(10, 0, 0, 2)), A, 7, 0),
@@ -58,6 +58,7 @@ fn a_packet_is_laid_out_as_in_the_rfc() {
 fn what_is_not_known_is_passed_over_and_sets_the_state_all_the_same() {
     let (expected, _) = packed(&[
         Message::Hello { unicast: true, seqno: 1, interval: 0 },
+        Message::Ihu { rxcost: 256, interval: 1200, address: Some(Neighbour::LinkLocal(*b"\x02\0\0\xff\xfe\0\0\x09")) },
         Message::Update(Update {
             destination: Target::Host(A),
             router: Some(RouterId::Other(*b"\x02\0\0\xff\xfe\0\0\x01")),
@@ -156,12 +157,16 @@ fn router() -> impl Strategy<Value = RouterId> {
     prop_oneof![address().prop_map(RouterId::Of), any::<[u8; 8]>().prop_map(RouterId::of)]
 }
 
+fn neighbour() -> impl Strategy<Value = Neighbour> {
+    prop_oneof![address().prop_map(Neighbour::Ipv4), any::<[u8; 8]>().prop_map(Neighbour::LinkLocal)]
+}
+
 fn message() -> impl Strategy<Value = Message> {
     prop_oneof![
         any::<(u16, u16)>().prop_map(|(opaque, interval)| Message::AckRequest { opaque, interval }),
         any::<u16>().prop_map(|opaque| Message::Ack { opaque }),
         any::<(bool, u16, u16)>().prop_map(|(unicast, seqno, interval)| Message::Hello { unicast, seqno, interval }),
-        (any::<(u16, u16)>(), prop::option::of(address())).prop_map(|((rxcost, interval), address)| Message::Ihu {
+        (any::<(u16, u16)>(), prop::option::of(neighbour())).prop_map(|((rxcost, interval), address)| Message::Ihu {
             rxcost,
             interval,
             address

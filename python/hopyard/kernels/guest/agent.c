@@ -23,12 +23,13 @@ static void (*const settings[])(const void *) = {
 	[order_sysctl] = set_sysctl, [order_mtu] = set_mtu, [order_address] = set_address, [order_route] = set_route,
 	[order_module] = load_module, [order_mptcp] = set_endpoint, [order_root] = set_root, [order_show] = show,
 	[order_up] = set_up, [order_address6] = set_address6, [order_mesh] = set_mesh, [order_routes] = watch_routes,
-	[order_via] = set_via, [order_wifi] = set_wifi,
+	[order_via] = set_via, [order_route6] = set_route6, [order_wifi] = set_wifi,
 };
 /* What it begins. */
 static void *(*const roles[])(void *) = {
 	[order_sample] = sample, [order_sink] = sink, [order_source] = source, [order_program] = program,
 	[order_end] = finish, [order_ping] = ping, [order_spin] = spin, [order_crash] = crash,
+	[order_originators] = originators,
 };
 
 int main(void)

@@ -34,6 +34,7 @@ void set_up(const void *message);
 void bring_up(const char *device);
 void set_address6(const void *message);
 void set_via(const void *message);
+void set_route6(const void *message);
 
 /* netlink.c */
 void *attribute(struct nlmsghdr *message, int type, const void *content, int length);
@@ -46,6 +47,7 @@ int family_of(int generic, const char *name);
 
 /* mesh.c */
 void set_mesh(const void *message);
+void *originators(void *argument);
 
 /* wifi.c */
 void set_wifi(const void *message);

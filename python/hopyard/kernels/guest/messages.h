@@ -40,7 +40,9 @@ MESSAGE(order_address6, 18, struct in6_addr address; uint32_t prefix; char rest[
 MESSAGE(order_mesh, 19, uint64_t mac; char rest[] /* mesh, device, algorithm */;);
 MESSAGE(order_routes, 20, int64_t start;);
 MESSAGE(order_via, 21, struct in_addr address, router; char rest[] /* device */;);
-MESSAGE(order_wifi, 22, uint64_t mac, basic; uint32_t mesh, frequency, beacon, group_rate; char rest[] /* device */;);
+MESSAGE(order_originators, 22, int64_t interval; char rest[] /* mesh */;);
+MESSAGE(order_route6, 23, struct in6_addr address, router; char rest[] /* device */;);
+MESSAGE(order_wifi, 24, uint64_t mac, basic; uint32_t mesh, frequency, beacon, group_rate; char rest[] /* device */;);
 
 MESSAGE(report_ready, 1, char rest[] /* release */;);
 MESSAGE(report_failed, 2, int32_t number; char rest[] /* place, value */;);

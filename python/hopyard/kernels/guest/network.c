@@ -138,6 +138,21 @@ void set_via(const void *message)
 	close(socket_of);
 }
 
+void set_route6(const void *message)
+{
+	const struct order_route6 *order = message;
+	int socket_of = socket(AF_INET6, SOCK_DGRAM, 0);
+	struct in6_rtmsg route = { .rtmsg_dst = order->address, .rtmsg_gateway = order->router, .rtmsg_dst_len = 128,
+				   .rtmsg_metric = 1, .rtmsg_flags = RTF_UP | RTF_HOST,
+				   .rtmsg_ifindex = if_nametoindex(order->rest) };
+
+	if (!IN6_IS_ADDR_UNSPECIFIED(&order->router))
+		route.rtmsg_flags |= RTF_GATEWAY;
+	if (ioctl(socket_of, SIOCADDRT, &route))
+		fail("IPv6 route over", order->rest);
+	close(socket_of);
+}
+
 void load_module(const void *message)
 {
 	const char *name = ((const struct order_module *)message)->rest;

@@ -26,11 +26,11 @@ mod frame;
 mod options;
 mod probe;
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::ipv4::{self, Protocol};
-use hopyard_wire::{HardwareAddress, WireError, arp, dsr, icmp, minimal, tcp, udp};
+use hopyard_wire::{HardwareAddress, WireError, arp, dsr, icmp, ipv6, minimal, tcp, udp};
 
 pub use frame::{Frame, FrameKind, radiotap};
 pub use hopyard_wire::pcapng::CaptureError;
@@ -100,14 +100,10 @@ impl Flow {
     }
 }
 
-/// The usual link address of an interface: interface 0 has 02:00:00:00:00:01, a locally administered address.
+/// The usual link address of an interface ([`InterfaceId::station`]).
 #[must_use]
 pub const fn station_of(interface: InterfaceId) -> HardwareAddress {
-    if interface.is_broadcast() {
-        return HardwareAddress::BROADCAST;
-    }
-    let [a, b, c, d] = (interface.0 + 1).to_be_bytes();
-    HardwareAddress([0x02, 0, a, b, c, d])
+    interface.station()
 }
 
 /// The usual port of a flow, from 61440 on. Analysers of packets assign no protocol to these ports. Flow 4096 has the
@@ -146,6 +142,13 @@ pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<E
         out.extend_from_slice(payload);
         return Ok(EtherType(kind));
     }
+    if let Body::Routing(message) = &packet.body {
+        let mut payload = Vec::new();
+        if let Carrier::Udp6(port, group) = message.encode(&|node| names.ip(node), &mut payload)? {
+            over_ipv6(packet, port, group, &payload, names, out)?;
+            return Ok(EtherType::IPV6);
+        }
+    }
     let mut body = Vec::new();
     let protocol = carried(&packet.body, packet, names, &mut body)?;
     if protocol == Protocol::IP_IN_IP {
@@ -179,7 +182,8 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
             let mut bytes = Vec::new();
             let name = &|node| names.ip(node);
             match message.encode(name, &mut bytes)? {
-                Carrier::Udp(port) => datagram(port, &bytes, source, destination, out),
+                // Within IPv4, such as a tunnel, a message for IPv6 has the port alone.
+                Carrier::Udp(port) | Carrier::Udp6(port, _) => datagram(port, &bytes, source, destination, out),
                 Carrier::Ip(number) => {
                     out.extend_from_slice(&bytes);
                     Ok(Protocol(number))
@@ -217,6 +221,36 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
         // Messages of address resolution are not in IP.
         Body::Arp(_) | Body::Frame(_) | Body::Mpdu(_) | Body::Empty => Ok(Protocol::NO_NEXT_HEADER),
     }
+}
+
+/// Appends a message that UDP carries over IPv6, between link-local addresses.
+fn over_ipv6(
+    packet: &Packet,
+    port: u16,
+    group: Ipv6Addr,
+    payload: &[u8],
+    names: &Names<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    let link_local = |address: Address| (names.station)(address.into()).link_local();
+    let source = link_local(packet.source);
+    let destination = if packet.destination.is_group() { group } else { link_local(packet.destination) };
+    let mut body = Vec::new();
+    udp::Header { source_port: port, destination_port: port }.emit(payload, source, destination, &mut body)?;
+    let (traffic_class, protocol, hop_limit) = (packet.class, Protocol::UDP, packet.ttl);
+    ipv6::Header { traffic_class, protocol, hop_limit, source, destination }.emit(&body, out)
+}
+
+/// The link address of the group that a packet is for: the last 23 bits of the address of IPv4 (RFC 1112 §6.4), or the
+/// last 32 bits of that of IPv6 (RFC 2464 §7); nothing for a packet that is for no group.
+#[must_use]
+pub fn group_of(protocol: EtherType, packet: &[u8]) -> Option<HardwareAddress> {
+    if protocol == EtherType::IPV6 {
+        let [0xff, .., a, b, c, d] = *packet.get(24..40)? else { return None };
+        return Some(HardwareAddress([0x33, 0x33, a, b, c, d]));
+    }
+    let [a, b, c, d] = *packet.get(16..20).filter(|_| protocol == EtherType::IPV4)?.first_chunk()?;
+    Ipv4Addr::new(a, b, c, d).is_multicast().then_some(HardwareAddress([0x01, 0x00, 0x5e, b & 0x7f, c, d]))
 }
 
 /// A comment for a packet or frame that has more or fewer bytes in a capture than the simulator counts for it, if so.

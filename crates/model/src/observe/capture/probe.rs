@@ -18,16 +18,16 @@ use std::path::Path;
 
 use hopyard_engine::Time;
 use hopyard_engine::units::{Frequency, Power};
+use hopyard_wire::cooked;
 use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::ipv4::Protocol;
 use hopyard_wire::pcapng::{self, CaptureError, Direction, LinkType, Record, Writer};
 use hopyard_wire::radiotap::Aggregate;
-use hopyard_wire::{HardwareAddress, cooked};
 
 use super::comments::{of_drop, of_segment};
 use super::frame::{Frame, FrameKind, radiotap};
 use super::options::{Kind, Options};
-use super::{Flow, Names, ip, packet, size_note, station_of};
+use super::{Flow, Names, group_of, ip, packet, size_note, station_of};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::DropReason;
 use crate::observe::network::{AttachmentView, NetworkView};
@@ -72,19 +72,6 @@ struct Captured {
     protocol: EtherType,
     bytes: Vec<u8>,
     comments: Vec<String>,
-}
-
-impl Captured {
-    /// The link address of the multicast group that an IP packet is for: its last 23 bits (RFC 1112 §6.4), or with IPv6
-    /// its last 32 bits (RFC 2464 §7).
-    fn group(&self) -> Option<HardwareAddress> {
-        if self.protocol == EtherType::IPV6 {
-            let [0xff, .., a, b, c, d] = *self.bytes.get(24..40)? else { return None };
-            return Some(HardwareAddress([0x33, 0x33, a, b, c, d]));
-        }
-        let [a, b, c, d] = *self.bytes.get(16..20).filter(|_| self.protocol == EtherType::IPV4)?.first_chunk()?;
-        Ipv4Addr::new(a, b, c, d).is_multicast().then_some(HardwareAddress([0x01, 0x00, 0x5e, b & 0x7f, c, d]))
-    }
 }
 
 /// Writes a capture while a run goes on. After an error nothing more is written; [`Capture::finish`] returns the error.
@@ -280,7 +267,8 @@ impl<W: io::Write> Capture<W> {
             (Header::Data { .. } | Header::QosData { .. }, None) => return,
         };
         let transmitter = station_of(frame.transmitter);
-        let group = captured.as_ref().filter(|_| frame.receiver.is_broadcast()).and_then(Captured::group);
+        let group =
+            captured.as_ref().filter(|_| frame.receiver.is_broadcast()).and_then(|it| group_of(it.protocol, &it.bytes));
         let receiver = group.unwrap_or_else(|| station_of(frame.receiver));
         let whole = Frame { kind, duration: frame.duration, transmitter, receiver, damaged };
         let mut bytes = Vec::new();

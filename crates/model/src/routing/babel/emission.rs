@@ -2,8 +2,8 @@
 
 use hopyard_engine::Time;
 
-use super::message::{BabelPacket, INFINITY, Message, ROUTERS, RouterId, Target, Update};
-use super::params::{Params, centiseconds};
+use super::message::{BabelPacket, INFINITY, Message, Neighbour, ROUTERS, Target, Update, identifier};
+use super::params::centiseconds;
 use super::state::{Interface, State, Urgency};
 use crate::address::{Address, InterfaceId};
 use crate::context::{Action, Context, Origin};
@@ -96,7 +96,11 @@ impl State {
         for neighbour in self.neighbours.iter().filter(|it| it.interface == interface) {
             if all || neighbour.is_lossy(params, wired) {
                 let rxcost = neighbour.rxcost(params, wired);
-                it.signs.push(Message::Ihu { rxcost, interval, address: Some(neighbour.address) });
+                let address = match params.ipv6 {
+                    true => Neighbour::LinkLocal(identifier(neighbour.address)),
+                    false => Neighbour::Ipv4(neighbour.address),
+                };
+                it.signs.push(Message::Ihu { rxcost, interval, address: Some(address) });
             }
         }
         self.schedule(interface, Urgency::Normal, now);
@@ -135,9 +139,11 @@ impl State {
         let first = to.len();
         let interval = centiseconds(self.params.update_interval());
         let splits = self.params.split_horizon && self.interfaces[interface].is_wired();
+        // Over IPv6 the sender's address is no next hop for packets of IPv4 (§4.6.8).
+        let next_hop = self.params.ipv6.then_some(self.interfaces[interface].address);
         let update = |address, router, seqno, metric| {
-            let (destination, router) = (Target::Host(address), (metric != INFINITY).then_some(RouterId::Of(router)));
-            Message::Update(Update { destination, router, next_hop: None, seqno, metric, interval })
+            let (destination, router) = (Target::Host(address), (metric != INFINITY).then_some(router));
+            Message::Update(Update { destination, router, next_hop, seqno, metric, interval })
         };
         for (address, answers) in of {
             if self.own.contains(&address) {
@@ -168,8 +174,8 @@ impl State {
         }
         // Routers with several addresses are named once.
         let router = |it: &Message| match it {
-            Message::Update(Update { router: Some(RouterId::Of(router)), .. }) => *router,
-            _ => Address::BROADCAST,
+            Message::Update(Update { router: Some(router), .. }) => (0, Some(*router)),
+            _ => (1, None),
         };
         to[first..].sort_by_key(router);
     }
@@ -181,7 +187,8 @@ impl State {
         let packets = BabelPacket::pack(messages, self.params.payload_limit(), &name);
         let packets = packets.expect("every finite metric has its router");
         for packet in packets {
-            let size = Params::HEADERS + packet.size();
+            let packet = if self.params.ipv6 { packet.over_ipv6() } else { packet };
+            let size = self.params.headers() + packet.size();
             let (destination, next_hop) = (to.unwrap_or(ROUTERS), to.unwrap_or(Address::BROADCAST));
             let message = RoutingMessage::new(packet);
             let packet = cx.originate_routing(Origin::Own, address, destination, TTL, size, message);

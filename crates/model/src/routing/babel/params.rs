@@ -2,6 +2,7 @@
 
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
+use hopyard_wire::ipv6;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,9 @@ pub struct Params {
     pub urgent_increase: u16,
     /// Largest packet, with its headers.
     pub packet_limit: Bytes,
+    /// Whether packets go over IPv6, between link-local addresses, as babeld sends them. Kernels in the same network
+    /// understand no others.
+    pub ipv6: bool,
 }
 
 /// The longest interval that a message can tell, in hundredths of a second.
@@ -99,6 +103,7 @@ impl params::Params for Params {
             triggered_decrease: 1024,
             urgent_increase: 512,
             packet_limit: Bytes::new(1500),
+            ipv6: false,
         }
     }
 
@@ -203,7 +208,10 @@ impl Facts for Params {
 
 impl Params {
     /// Bytes of the headers of IP and UDP around a packet.
-    pub const HEADERS: u32 = IP_HEADER + UDP_HEADER;
+    #[must_use]
+    pub const fn headers(&self) -> u32 {
+        UDP_HEADER + if self.ipv6 { ipv6::HEADER } else { IP_HEADER }
+    }
 
     /// The time between full updates.
     #[must_use]
@@ -232,7 +240,7 @@ impl Params {
     /// Bytes of a packet without the headers of IP and UDP, at most.
     #[must_use]
     pub fn payload_limit(&self) -> u32 {
-        (self.packet_limit.count() as u32 - Self::HEADERS).max(HEADER)
+        (self.packet_limit.count() as u32 - self.headers()).max(HEADER)
     }
 }
 

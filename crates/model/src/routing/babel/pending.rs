@@ -2,13 +2,14 @@
 
 use hopyard_engine::{Span, Time};
 
+use super::message::RouterId;
 use crate::address::Address;
 
 /// A seqno request that this node has sent or forwarded.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub destination: Address,
-    pub router: Address,
+    pub router: RouterId,
     pub seqno: u16,
     /// The neighbour, or broadcast.
     pub to: Address,

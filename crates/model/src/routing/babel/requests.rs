@@ -31,7 +31,7 @@ impl State {
     pub fn hear_seqno_request(
         &mut self,
         destination: Address,
-        router: Address,
+        router: RouterId,
         seqno: u16,
         hops: u8,
         place: usize,
@@ -59,24 +59,19 @@ impl State {
         });
         let Some(next) = next.map(|it| it.neighbour) else { return };
         self.remember(destination, router, seqno, next, 0, cx.now);
-        let message = Message::SeqnoRequest {
-            destination: Target::Host(destination),
-            router: RouterId::Of(router),
-            seqno,
-            hops: hops - 1,
-        };
+        let message = Message::SeqnoRequest { destination: Target::Host(destination), router, seqno, hops: hops - 1 };
         self.send_to(next, message, Urgency::Urgent, cx.now);
     }
 
     /// Whether a request for this seqno, or for a newer one, was sent a short time ago: to this neighbour, or to any.
-    fn has_sent(&self, destination: Address, router: Address, seqno: u16, to: Option<Address>, now: Time) -> bool {
+    fn has_sent(&self, destination: Address, router: RouterId, seqno: u16, to: Option<Address>, now: Time) -> bool {
         let heard = |it: &Request| to.is_none_or(|to| it.to == to || it.to.is_broadcast());
         let same = |it: &&Request| (it.destination, it.router) == (destination, router) && heard(it);
         let recent = |it: &Request| it.sent + self.params.request_timeout > now && !newer(seqno, it.seqno);
         self.pending.iter().filter(same).any(recent)
     }
 
-    fn remember(&mut self, destination: Address, router: Address, seqno: u16, to: Address, repeats: u8, now: Time) {
+    fn remember(&mut self, destination: Address, router: RouterId, seqno: u16, to: Address, repeats: u8, now: Time) {
         self.pending.retain(|it| (it.destination, it.router, it.to) != (destination, router, to));
         let wait = self.params.request_timeout;
         let again = if repeats > 0 { now + wait } else { Time::NEVER };
@@ -182,6 +177,6 @@ impl State {
 }
 
 /// A new request of this node.
-const fn request(destination: Address, router: Address, seqno: u16) -> Message {
-    Message::SeqnoRequest { destination: Target::Host(destination), router: RouterId::Of(router), seqno, hops: HOPS }
+const fn request(destination: Address, router: RouterId, seqno: u16) -> Message {
+    Message::SeqnoRequest { destination: Target::Host(destination), router, seqno, hops: HOPS }
 }

@@ -2,7 +2,7 @@
 
 use hopyard_engine::{Rng, Span, Time};
 
-use super::message::{INFINITY, Message, RouterId, Target, Update, newer, plus};
+use super::message::{INFINITY, Message, Neighbour as Heard, RouterId, Target, Update, identifier, newer, plus};
 use super::neighbours::Neighbour;
 use super::params::{Params, of_centiseconds};
 use super::pending::{Repeat, Request};
@@ -65,6 +65,14 @@ impl Interface {
         }
     }
 
+    /// Whether an IHU is for it.
+    fn is(&self, neighbour: Heard) -> bool {
+        match neighbour {
+            Heard::Ipv4(address) => address == self.address,
+            Heard::LinkLocal(it) => it == identifier(self.address),
+        }
+    }
+
     /// Whether it is the end of a wire.
     pub const fn is_wired(&self) -> bool {
         self.network.is_err()
@@ -84,8 +92,8 @@ pub enum Urgency {
 #[derive(Debug)]
 pub struct State {
     pub node: NodeId,
-    /// The address that names the router.
-    pub router: Address,
+    /// The name of the router, made from an address.
+    pub router: RouterId,
     /// All addresses, which the node originates.
     pub own: Vec<Address>,
     pub params: Shared<Params>,
@@ -115,7 +123,7 @@ impl State {
         let address = node.into();
         Self {
             node,
-            router: address,
+            router: RouterId::Of(address),
             own: vec![address],
             params: params.clone(),
             rng,
@@ -177,7 +185,7 @@ impl State {
                     weighed = true;
                 }
                 Message::Ihu { rxcost, interval, address }
-                    if address.is_none_or(|it| it == self.interfaces[hears].address) =>
+                    if address.is_none_or(|it| self.interfaces[hears].is(it)) =>
                 {
                     let hold = of_centiseconds(interval).mul_f64(self.params.ihu_hold);
                     self.neighbours[place].ihu(rxcost, cx.now + hold);
@@ -193,7 +201,7 @@ impl State {
             match *message {
                 Message::Update(ref update) => self.hear_update(update, place, cx),
                 Message::Request(destination) => self.hear_request(destination, place, cx),
-                Message::SeqnoRequest { destination: Target::Host(it), router: RouterId::Of(router), seqno, hops } => {
+                Message::SeqnoRequest { destination: Target::Host(it), router, seqno, hops } => {
                     self.hear_seqno_request(it, router, seqno, hops, place, cx);
                 }
                 _ => {}
@@ -228,10 +236,8 @@ impl State {
             // A retraction of everything (§4.6.9).
             (Target::All, _) => self.retract_all(from, cx),
             (Target::Host(address), router) if !self.own.contains(&address) => {
-                let router = match router {
-                    Some(RouterId::Of(router)) => router,
-                    _ => from,
-                };
+                // A retraction, which names no router, makes no destination known.
+                let router = router.unwrap_or(RouterId::Of(from));
                 self.hear_route(address, router, update, from, cost, cx);
             }
             // No router here originates a network, and nobody else the node's own addresses.
@@ -242,7 +248,7 @@ impl State {
     fn hear_route(
         &mut self,
         address: Address,
-        router: Address,
+        router: RouterId,
         update: &Update,
         from: Address,
         cost: u16,

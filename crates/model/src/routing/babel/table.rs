@@ -6,7 +6,7 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::message::{INFINITY, newer};
+use super::message::{INFINITY, RouterId, newer};
 use crate::address::Address;
 
 /// A route that a neighbour has told.
@@ -76,7 +76,7 @@ pub struct Destination {
     /// Its address.
     pub address: Address,
     /// The router that originates it.
-    pub router: Address,
+    pub router: RouterId,
     /// The feasibility distance, if the node has told a route.
     pub source: Option<Source>,
     /// The routes, at most one for each neighbour.
@@ -92,7 +92,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    const fn new(address: Address, router: Address) -> Self {
+    const fn new(address: Address, router: RouterId) -> Self {
         Self {
             address,
             router,
@@ -213,7 +213,7 @@ impl Table {
     }
 
     /// The place of a destination, which is made if it is not there.
-    pub fn place_or_new(&mut self, address: Address, router: Address) -> usize {
+    pub fn place_or_new(&mut self, address: Address, router: RouterId) -> usize {
         self.find(address).unwrap_or_else(|place| {
             self.0.insert(place, Destination::new(address, router));
             place

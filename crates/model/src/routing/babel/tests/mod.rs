@@ -30,7 +30,8 @@ fn describe(message: &RoutingMessage) -> String {
         match *it {
             Message::Hello { .. } => line.push_str(" H"),
             Message::Ihu { rxcost, address, .. } => {
-                write!(line, " I{}={rxcost}", address.expect("a name")).expect("a string takes all");
+                let Some(Neighbour::Ipv4(address)) = address else { panic!("a name") };
+                write!(line, " I{address}={rxcost}").expect("a string takes all");
             }
             Message::Update(it) if it.metric == INFINITY => {
                 write!(line, " U{}=inf", place(it.destination)).expect("a string takes all");
@@ -85,7 +86,7 @@ fn tell(net: &mut Network, from: u32, messages: Vec<Message>) {
 /// Makes a neighbour of node 0 without losses, which stays so for ten minutes.
 fn meet(net: &mut Network, neighbour: u32) {
     let hello = |seqno| Message::Hello { unicast: false, seqno, interval: 60_000 };
-    let ihu = Message::Ihu { rxcost: 256, interval: 60_000, address: Some(Address(0)) };
+    let ihu = Message::Ihu { rxcost: 256, interval: 60_000, address: Some(Neighbour::Ipv4(Address(0))) };
     tell(net, neighbour, (0..6).map(hello).chain([ihu]).collect());
 }
 

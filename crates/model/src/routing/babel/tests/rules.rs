@@ -11,7 +11,7 @@ const HOLD: Span = Span::from_secs(180);
 
 fn destination(routes: &[(u32, u16, u16, u16)]) -> Table {
     let mut table = Table::default();
-    let place = table.place_or_new(Address(5), Address(5));
+    let place = table.place_or_new(Address(5), RouterId::Of(Address(5)));
     let route = |&(neighbour, seqno, advertised, cost): &(u32, u16, u16, u16)| {
         Route::new(Address(neighbour), seqno, advertised, advertised + cost, NOW, Time::NEVER)
     };

@@ -1,0 +1,1 @@
+"""Replays: recordings of runs, and the page in which a browser shows them."""

@@ -1,0 +1,113 @@
+"""Recordings of runs: they are made again, because a run is the same each time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hopyard.errors import SimulationError
+from hopyard.results.provenance import planned
+from hopyard.running import memory
+from hopyard.running.stepping import Simulation
+from hopyard.scenario.plan import plan
+from hopyard.store.reading import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from hopyard.scenario.plan import Given, Planned
+    from hopyard.scenario.scenario import Settings
+
+#: The most rows of a table that grows with traffic, unless another number is given.
+MOST_ROWS = 400_000
+#: The first bytes of a recording.
+MAGIC = b"HOPYRPL1"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A run that is to be recorded."""
+
+    case: Planned
+    run: int
+    #: The digest that it had when it was made; none if it was not made before.
+    digest: str | None = None
+
+    def record(self, rows: int = MOST_ROWS) -> bytes:
+        """Makes the run, and returns its recording.
+
+        Raises:
+            SimulationError: when the run fails, or has another digest than it had before.
+        """
+        memory.check([self.case], 1)
+        with Simulation(self.case, self.run, rows=rows) as simulation:
+            simulation.advance(until=simulation.end)
+            digest = simulation.digest
+            simulation.finish()
+            if self.digest is not None and digest != self.digest:
+                raise SimulationError(
+                    f"run {self.run} of {self.case.scenario} has the digest {digest} now, and {self.digest} in the "
+                    "results: another build of Hopyard made them; expected that build, or a run of the scenario itself"
+                )
+            return simulation.recording()
+
+
+def of_scenario(scenario: Given, run: int, seed: int | None, settings: Settings | None) -> list[Wanted]:
+    """A run of each case of a scenario."""
+    return [Wanted(case, run) for case in plan(scenario, runs=[run], seed=seed, set=settings)]
+
+
+def of_folder(folder: Path, run: int) -> list[Wanted]:
+    """A run of each case of a folder of results, in which it has ended.
+
+    Raises:
+        ValueError: when no case has ended that run.
+    """
+    found = []
+    with Reader(folder) as store:
+        for case in planned(store, [run], []):
+            kept = store.kept(*case.key).get(run)
+            if kept is not None and kept.digest is not None:
+                found.append(Wanted(case, run, kept.digest))
+    if not found:
+        raise ValueError(f"{folder} has no finished run {run}: expected the number of one, as --run N")
+    return found
+
+
+def chosen(wanted: Sequence[Wanted], case: Mapping[str, str], against: Mapping[str, str] | None) -> list[Wanted]:
+    """One run, or the two that stand side by side.
+
+    Args:
+        wanted: a run of each case.
+        case: values of compared keys that the first one has.
+        against: values that the second one has.
+
+    Raises:
+        ValueError: when the values are those of no case, or of several.
+    """
+    first = [each for each in wanted if _has(each, case)]
+    if against is not None:
+        others = [each for each in wanted if _has(each, against)]
+        # Without --case, the first one is the first of the other cases.
+        left = [each for each in first if each not in others]
+        return [_one(left if case else left[:1], wanted, case), _one(others, wanted, against)]
+    if not case and len(first) in (1, 2):
+        return first
+    return [_one(first, wanted, case)]
+
+
+def _has(each: Wanted, values: Mapping[str, str]) -> bool:
+    return all(each.case.settings.get(key) == value for key, value in values.items())
+
+
+def _one(found: Sequence[Wanted], wanted: Sequence[Wanted], values: Mapping[str, str]) -> Wanted:
+    if len(found) == 1:
+        return found[0]
+    asked = ", ".join(f"{key}={value}" for key, value in values.items()) or "one case"
+    there = "; ".join(_words(each) for each in wanted[:8]) + ("; ..." if len(wanted) > 8 else "")
+    raise ValueError(f"expected one case of {there}, found {len(found)} with {asked}; --case and --against choose")
+
+
+def _words(each: Wanted) -> str:
+    return ",".join(f"{key}={value}" for key, value in each.case.settings.items()) or each.case.scenario

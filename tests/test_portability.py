@@ -1,0 +1,161 @@
+"""What is of one system only is used there only: elsewhere Hopyard runs without it, and says what is missing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hopyard.store.database import _uri
+
+ROOT = Path(__file__).parent.parent
+CHAIN = ROOT / "examples" / "chain.toml"
+SHORT = ["--set", "duration=6 s", "--set", "measure.from=1 s", "--runs", "2"]
+
+#: Takes away what Unix has and other systems lack, and then runs the command. What the interpreter has imported
+#: itself stays with it.
+ELSEWHERE = """
+import os, signal, sys
+from importlib.machinery import PathFinder, BuiltinImporter
+
+NONE = {"fcntl", "grp", "pwd", "resource", "syslog", "termios", "tty", "pty"}
+
+class Hiding:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name in NONE:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hiding)
+for name in NONE:
+    sys.modules.pop(name, None)
+for of, names in (
+    (os, ["O_CLOEXEC", "O_NOFOLLOW", "fork", "getuid", "geteuid", "getpgid", "getsid", "statvfs", "uname"]),
+    (signal, ["SIGHUP", "SIGKILL", "SIGXCPU", "pthread_sigmask", "setitimer"]),
+):
+    for name in names:
+        if hasattr(of, name):
+            delattr(of, name)
+SYSTEM = sys.argv.pop(1)
+if SYSTEM == "emscripten":
+    # A browser has no threads either. The core gets none because of RUST_MIN_STACK.
+    import threading
+
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    threading.Thread.start = start
+from hopyard import _core
+if hasattr(_core, "Live"):
+    del _core.Live
+if SYSTEM != "linux":
+    sys.platform = SYSTEM
+from hopyard.__main__ import main
+main()
+"""
+
+
+def _elsewhere(system: str, *arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, system, *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _here(*arguments: str, folder: Path) -> str:
+    line = [sys.executable, "-m", "hopyard", *arguments]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("system", ["linux", "emscripten"])
+def test_a_comparison_needs_nothing_of_one_system(system: str, tmp_path: Path) -> None:
+    words = ["run", str(CHAIN), "--set", "flow.tcp=newreno,vegas", *SHORT, "--quiet", "--out"]
+    # A stack of this size cannot be had: no thread of the core starts.
+    stack = {"RUST_MIN_STACK": str(1 << 60)} if system == "emscripten" else {}
+    there = _elsewhere(system, *words, "there", folder=tmp_path, **stack)
+    assert there.returncode == 0, there.stderr
+    here = _here(*words, "here", folder=tmp_path)
+    assert there.stdout == here.replace("here", "there")
+    # The folder can be read and continued here, and there.
+    assert "newreno" in _here("show", "there", folder=tmp_path)
+    again = _elsewhere(system, *words, "there", folder=tmp_path, **stack)
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_run_in_steps_needs_no_thread(tmp_path: Path) -> None:
+    code = f"""
+import hopyard
+settings = {{"duration": "6 s", "measure.from": "1 s"}}
+with hopyard.start({str(CHAIN)!r}, set=settings) as simulation:
+    while simulation.advance(1.0):
+        pass
+    print(simulation.finish().runs["digest"])
+"""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path,
+            env={**os.environ, **stack},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for stack in ({}, {"RUST_MIN_STACK": str(1 << 60)})
+    ]
+    assert found[0] == found[1] != ""
+
+
+@pytest.mark.parametrize("system", ["darwin", "win32", "emscripten"])
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["kernels", "check"], "Linux on an x86-64 processor is needed"),
+        (["kernels", "build", "6.1"], "kernels in simulated time need Linux on an x86-64 processor"),
+        (["run", "CHAIN", "--set", "flow.stack=linux"], "Linux on an x86-64 processor"),
+        (["live", "CHAIN"], "live mode needs the network namespaces and TUN devices of Linux"),
+    ],
+)
+def test_what_needs_linux_says_so(system: str, arguments: list[str], told: str, tmp_path: Path) -> None:
+    words = [str(CHAIN) if word == "CHAIN" else word for word in arguments]
+    done = _elsewhere(system, *words, folder=tmp_path)
+    assert done.returncode in (1, 2), done.stderr
+    assert told in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_in_use_is_told_where_files_have_locks(tmp_path: Path) -> None:
+    from hopyard.store.folder import FolderError, _lock
+
+    first = _lock(tmp_path)
+    with pytest.raises(FolderError, match=f"in use by another process \\({os.getpid()} on "):
+        _lock(tmp_path)
+    os.close(first)
+    os.close(_lock(tmp_path))
+
+
+def test_sqlite_gets_the_name_of_any_file() -> None:
+    assert _uri(Path("/a b/c?.sqlite"), "ro") == "file:///a%20b/c%3F.sqlite?mode=ro"
+    assert _uri(Path("c.sqlite"), "rw") == "file:c.sqlite?mode=rw"
+
+
+def test_without_its_package_kernels_say_how_to_install_it(tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden" / "sitecustomize.py"
+    hidden.parent.mkdir()
+    hidden.write_text("import sys\nsys.modules['hopyard_kernels'] = None\n")
+    environment = {**os.environ, "PYTHONPATH": str(hidden.parent), "HOPYARD_KERNELS": str(tmp_path)}
+    for arguments in (["build", "6.1"], ["check"], ["check", "--machine"]):
+        line = [sys.executable, "-m", "hopyard", "kernels", *arguments]
+        done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode in (1, 2)
+        assert "pip install 'hopyard[kernels]', or pip install ./kernels in a clone" in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+    line = [sys.executable, "-m", "hopyard", "run", str(CHAIN), "--set", "flow.stack=linux", *SHORT]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "kernels need the package hopyard-kernels, which is not installed" in done.stderr

@@ -1,0 +1,268 @@
+"""Replays: the page, what makes it, and how it behaves in a browser."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import browser
+import hopyard
+import numpy as np
+import pytest
+from hopyard.errors import SimulationError
+from hopyard.replaying.page import page
+from hopyard.replaying.recording import MAGIC, Wanted, of_folder
+from hopyard.scenario.plan import plan
+from matplotlib import image
+from short import SHORT, TCPS, command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).parent.parent / "replay"
+PLAYER = Path(__file__).parent.parent / "python/hopyard/replaying/player.html"
+#: A chain whose queues are short, so that packets are dropped.
+LOSSY = SHORT | {"name": "lossy", "duration": "6 s", "link": {"queue_length": 2}}
+#: Colours of the map: the ends of the chosen flow, and other nodes.
+GREEN, INK = (0, 158, 115), (48, 52, 59)
+
+in_browser = pytest.mark.skipif(browser.found() is None, reason="chromium is not installed")
+
+
+def recordings(text: str) -> list[bytes]:
+    """The recordings in a page."""
+    return [base64.b64decode(found) for found in re.findall(r'class="run">([^<]+)<', text)]
+
+
+def test_a_scenario_becomes_one_page_that_names_no_other_place(short: Path, tmp_path: Path) -> None:
+    result = command("replay", short, "-o", tmp_path / "short.html")
+    assert result.exit_code == 0
+    text = (tmp_path / "short.html").read_text()
+    assert len(recordings(text)) == 1
+    assert "default-src 'none'" in text
+    assert not re.findall(r'(?:src|href)="(?!data:)', text)
+    assert not re.findall(r"\bfetch\(|XMLHttpRequest|importScripts", text)
+
+
+def test_two_variants_stand_side_by_side(short: Path, tmp_path: Path) -> None:
+    result = command("replay", short, "--set", "flow.tcp=newreno,vegas", "-o", tmp_path / "two.html")
+    assert result.exit_code == 0
+    one, other = recordings((tmp_path / "two.html").read_text())
+    assert one != other
+
+
+def test_a_run_of_results_is_made_again(tmp_path: Path) -> None:
+    hopyard.run(SHORT, set=TCPS, runs=2).save(tmp_path / "results")
+    found = of_folder(tmp_path / "results", 1)
+    assert [each.case.settings["flow.tcp"] for each in found] == ["newreno", "vegas"]
+    assert all(each.digest is not None for each in found)
+    assert found[0].digest != found[1].digest
+    place = hopyard.replay(tmp_path / "results", tmp_path / "run.hopyard-replay", run=1, case={"flow.tcp": "vegas"})
+    assert place.read_bytes() == found[1].record()
+    result = command("replay", tmp_path / "results", "--against", "flow.tcp=vegas", "-o", tmp_path / "two.html")
+    assert result.exit_code == 0
+    assert len(recordings((tmp_path / "two.html").read_text())) == 2
+
+
+def test_another_digest_than_in_the_results_is_an_error() -> None:
+    (case,) = plan(SHORT, runs=[0])
+    right = hopyard.start(SHORT)
+    right.advance(until=right.end)
+    assert Wanted(case, 0, right.digest).record().startswith(MAGIC)
+    with pytest.raises(SimulationError, match=r"has the digest \w{16} now, and 0123456789abcdef in the results"):
+        Wanted(case, 0, "0123456789abcdef").record()
+
+
+def test_recordings_are_shown_later(short: Path, tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.hopyard-replay" for name in ("a", "b")]
+    for file, seed in zip(files, (1, 2), strict=True):
+        assert command("replay", short, "--seed", seed, "-o", file).exit_code == 0
+    assert command("replay", *files, "-o", tmp_path / "both.html").exit_code == 0
+    assert recordings((tmp_path / "both.html").read_text()) == [file.read_bytes() for file in files]
+
+
+def test_a_recording_is_the_same_each_time(short: Path, tmp_path: Path) -> None:
+    made = [hopyard.replay(short, tmp_path / f"{name}.hopyard-replay").read_bytes() for name in "ab"]
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--set", "flow.tcp=newreno,vegas,cubic"], "expected one case of flow.tcp=newreno; flow.tcp=vegas;"),
+        (["--against", "flow.tcp=vegas"], "found 0 with flow.tcp=vegas"),
+        (["--case", "vegas"], "expected KEY=VALUE, such as flow.tcp=vegas, found 'vegas'"),
+        (["--rows", "0"], "0 is not in the range"),
+        (["--set", "flow.tcp=newreno,vegas", "-o", "x.hopyard-replay"], "a recording is of one run, found 2"),
+        (["-o", "nowhere/x.html"], "nowhere/x.html"),
+    ],
+)
+def test_what_cannot_be_shown_is_an_error(
+    arguments: list[str], told: str, short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = command("replay", short, *arguments)
+    assert result.exit_code in (2, 3)
+    assert told in result.output
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.hopyard-replay").write_bytes(b"something else")
+    result = command("replay", tmp_path / "a.hopyard-replay", "-o", tmp_path / "a.html")
+    assert result.exit_code == 2
+    assert "expected one of this version, which begins with" in result.output
+    with pytest.raises(ValueError, match="expected one recording, or two to be compared, found 0"):
+        page([])
+
+
+@pytest.mark.skipif(
+    shutil.which("node") is None or not (SOURCE / "node_modules").is_dir(), reason="replay/node_modules is not there"
+)
+def test_the_page_is_the_build_of_its_source(tmp_path: Path) -> None:
+    subprocess.run(["node", "build.mjs", str(tmp_path / "player.html")], cwd=SOURCE, check=True)
+    assert (tmp_path / "player.html").read_text() == PLAYER.read_text(), "npm run build in replay/ makes it anew"
+
+
+def test_the_player_is_small() -> None:
+    assert PLAYER.stat().st_size < 1_000_000
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser]:
+    """A browser that shows two variants of a run with drops, side by side."""
+    folder = tmp_path_factory.mktemp("browser")
+    hopyard.replay(LOSSY, folder / "one.html", set={"flow.tcp": ["newreno"]})
+    hopyard.replay(LOSSY, folder / "two.html", set=TCPS)
+    with browser.Browser(folder / "profile", 1280, 800) as opened:
+        opened.folder = folder
+        yield opened
+
+
+def at(window: browser.Browser) -> float:
+    """The time that the page shows, in microseconds."""
+    return float(window.value("document.body.dataset.time"))
+
+
+def shown(window: browser.Browser) -> np.ndarray:
+    """The pixels of the page, when it has drawn the time that it is at."""
+    drawn = window.value("Number(document.body.dataset.drawn)")
+    window.key("r")
+    window.until(f"document.body.dataset.drawn > {drawn}")
+    window.key("r")
+    window.until(f"document.body.dataset.drawn > {drawn + 1}")
+    pixels: np.ndarray = image.imread(io.BytesIO(window.picture()))[:, :, :3] * 255
+    return pixels
+
+
+def count(pixels: np.ndarray, colour: tuple[int, int, int]) -> int:
+    """How many pixels have a colour, or nearly."""
+    return int((np.abs(pixels - np.array(colour)).max(axis=2) < 12).sum())
+
+
+@in_browser
+def test_one_run_is_drawn_and_stepped(window: browser.Browser) -> None:
+    window.size(1280, 800)
+    window.open(f"file://{window.folder}/one.html#t=3&speed=0.1")
+    assert at(window) == 3e6
+    # Discs of ten pixels: two ends of the flow in green, one node between them.
+    pixels = shown(window)
+    assert 500 < count(pixels, GREEN) < 4000
+    assert 100 < count(pixels, INK) < 6000
+    assert window.value("document.body.dataset.route") == "0 1 2"
+    times = []
+    for _ in range(3):
+        window.key("ArrowRight")
+        times.append(at(window))
+    assert 3e6 < times[0] < times[1] < times[2] < 3.1e6
+    window.key("ArrowLeft")
+    assert at(window) == times[1]
+    window.click("#back")
+    assert at(window) == times[0]
+    window.click("#step")
+    assert at(window) == times[1]
+    window.key("ArrowRight", shift=True)
+    assert at(window) == times[1] + 6e6 / 100
+    assert window.errors == []
+
+
+@in_browser
+def test_drops_are_jumped_to(window: browser.Browser) -> None:
+    window.open(f"file://{window.folder}/one.html")
+    assert window.value("document.querySelector('#kind').value") == "drop"
+    window.key("n")
+    first = at(window)
+    assert first > 0
+    window.until("document.querySelector('#events .now').textContent.includes('queue full')")
+    window.click("#next")
+    assert at(window) > first
+    window.key("p")
+    assert at(window) == first
+    window.key("End")
+    assert at(window) == 6e6
+    window.key("n")
+    assert at(window) == 6e6, "nothing is dropped after the end"
+    assert window.errors == []
+
+
+@in_browser
+def test_it_plays_and_pauses(window: browser.Browser) -> None:
+    window.open(f"file://{window.folder}/one.html#t=1&speed=0.5")
+    window.key(" ")
+    assert window.value("document.querySelector('#play').ariaLabel") == "Pause"
+    window.until("document.body.dataset.time > 1100000")
+    window.click("#play")
+    assert window.value("document.querySelector('#play').ariaLabel") == "Play"
+    stopped = at(window)
+    drawn = window.value("Number(document.body.dataset.drawn)")
+    window.key("r")
+    window.until(f"document.body.dataset.drawn > {drawn}")
+    assert at(window) == stopped
+    assert window.errors == []
+
+
+@in_browser
+def test_two_runs_meet_their_first_difference(window: browser.Browser) -> None:
+    window.open(f"file://{window.folder}/two.html")
+    assert window.value("document.querySelectorAll('.map').length") == 2
+    assert not window.value("document.querySelector('#difference').hidden")
+    window.key("d")
+    found = at(window)
+    assert found == float(window.value("document.body.dataset.difference"))
+    assert 0 < found < 6e6
+    notes = window.value("document.querySelector('#notes').textContent")
+    assert f"First difference at {found / 1e6:.6f} s" in notes
+    assert "do not move in the same way" not in notes
+    assert window.errors == []
+
+
+@in_browser
+def test_a_narrow_page_has_one_column(window: browser.Browser) -> None:
+    window.size(390, 844)
+    window.open(f"file://{window.folder}/one.html#t=3")
+    assert window.value("document.documentElement.scrollWidth") == 390
+    boxes = "[...document.querySelectorAll('#maps, #control, aside')].map(it => it.getBoundingClientRect().width)"
+    assert all(width > 350 for width in window.value(boxes))
+    assert count(shown(window), GREEN) > 200
+    small = (
+        "[...document.querySelectorAll('#control button, #control select')].filter(it => !it.hidden)"
+        ".filter(it => it.getBoundingClientRect().height < 32).length"
+    )
+    assert window.value(small) == 0, "a finger needs some room"
+    assert window.errors == []
+
+
+@in_browser
+def test_a_click_chooses_a_node(window: browser.Browser) -> None:
+    window.size(1280, 800)
+    window.open(f"file://{window.folder}/one.html#t=3")
+    # Node 1 is in the middle of the chain.
+    window.click(".map canvas:nth-of-type(2)")
+    assert window.value("document.querySelector('#node').value") == "1"
+    assert "Queue of node 1" in window.value("document.querySelector('#charts').textContent")
+    assert window.errors == []
