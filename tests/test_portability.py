@@ -32,7 +32,7 @@ sys.meta_path.insert(0, Hiding)
 for name in NONE:
     sys.modules.pop(name, None)
 for of, names in (
-    (os, ["O_CLOEXEC", "O_NOFOLLOW", "fork", "getuid", "geteuid", "getpgid", "getsid", "statvfs", "uname"]),
+    (os, ["O_CLOEXEC", "O_NOFOLLOW", "fork", "getuid", "geteuid", "getpgid", "getsid", "statvfs"]),
     (signal, ["SIGHUP", "SIGKILL", "SIGXCPU", "pthread_sigmask", "setitimer"]),
 ):
     for name in names:
