@@ -118,7 +118,10 @@ with hopyard.start({str(CHAIN)!r}, set=settings) as simulation:
         (["kernels", "check"], "Linux on an x86-64 processor is needed"),
         (["kernels", "build", "6.1"], "kernels in simulated time need Linux on an x86-64 processor"),
         (["run", "CHAIN", "--set", "flow.stack=linux", "--set", "flow.tcp=reno"], "Linux on an x86-64 processor"),
-        (["live", "CHAIN", "--attach", "left=0", "--attach", "right=6"], "live mode needs the network namespaces and TUN devices of Linux"),
+        (
+            ["live", "CHAIN", "--attach", "left=0", "--attach", "right=6"],
+            "live mode needs the network namespaces and TUN devices of Linux",
+        ),
     ],
 )
 def test_what_needs_linux_says_so(system: str, arguments: list[str], told: str, tmp_path: Path) -> None:
