@@ -184,7 +184,8 @@ impl Routers {
         addresses: &[u8],
         owner: impl Fn(Ipv4Addr) -> Option<NodeId>,
     ) -> Option<RouteEvent> {
-        let of_radio = |mac: &[u8]| mac.try_into().ok().and_then(interface_of).map(|it| NodeId(it.0));
+        let station = |mac: &[u8]| <[u8; 6]>::try_from(mac).ok().map(HardwareAddress).and_then(InterfaceId::of_station);
+        let of_radio = |mac: &[u8]| station(mac).map(|it| NodeId(it.0));
         let of_ip = |bytes: &[u8]| <[u8; 4]>::try_from(bytes).ok().and_then(|it| owner(it.into()));
         let (destination, by) = addresses.split_at(addresses.len() / 2);
         let find = |bytes: &[u8]| match (bytes.len(), prefix) {

@@ -135,7 +135,7 @@ fn legs_are_where_the_nodes_are() {
             let leg = (0..column("node").len()).filter(is_its).next_back().expect("a leg");
             let (begin, end) = (column("begin")[leg], column("end")[leg]);
             let part = ((now - begin) as f64 / (end - begin).max(1) as f64).min(1.0);
-            let along = |from: &str, to: &str| {
+            let along = |from: &'static str, to: &'static str| {
                 let (from, to) = (column(from)[leg] as f64, column(to)[leg] as f64);
                 metres(from + (to - from) * part)
             };

@@ -231,6 +231,8 @@ def newest(version: str) -> Built:
         raise ValueError(
             f"expected a kernel {' or '.join(VERSIONS)}, or one with patches such as 6.1+a1b2c3d4, found {version!r}"
         )
+    if not available():
+        raise ValueError("kernels in simulated time need Linux on an x86-64 processor")
     changes()
     base, plus, _ = version.partition("+")
     command = f"hopyard kernels build {base}" + (" --patch FILE" if plus else "")

@@ -143,8 +143,8 @@ impl Resolver<'_> {
             self.flow_problem(Place::Drawn(set.number), "stack", message).expected =
                 Some("[[flow]] with both ends at nodes of one system".to_owned());
         }
-        for (number, host) in resolved.hosts.iter().enumerate().filter(|(_, it)| !kernels.contains(&it.node)) {
-            let message = format!("node {} is no kernel, and programs run in kernels", host.node);
+        for (number, node, _) in resolved.programs().filter(|(_, node, _)| !kernels.contains(node)) {
+            let message = format!("node {node} is no kernel, and programs run in kernels");
             self.problem(&format!("host.{number}.node"), message).expected =
                 Some("a node of `nodes` in [linux]".to_owned());
         }
