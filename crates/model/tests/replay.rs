@@ -126,7 +126,7 @@ fn legs_are_where_the_nodes_are() {
         let at = world.positions().into_iter().map(|row| (row.x_m, row.y_m)).collect();
         seen.borrow_mut().push(((world.now().nanos() / 1000) as i64, at));
     });
-    let column = |name| recording.column("legs", name);
+    let column = |name: &'static str| recording.column("legs", name);
     let metres = |stored: f64| (stored - ORIGIN) / 100.0;
     let mut moved = 0.0_f64;
     for (now, at) in &places {
@@ -135,7 +135,7 @@ fn legs_are_where_the_nodes_are() {
             let leg = (0..column("node").len()).filter(is_its).next_back().expect("a leg");
             let (begin, end) = (column("begin")[leg], column("end")[leg]);
             let part = ((now - begin) as f64 / (end - begin).max(1) as f64).min(1.0);
-            let along = |from: &str, to: &str| {
+            let along = |from: &'static str, to: &'static str| {
                 let (from, to) = (column(from)[leg] as f64, column(to)[leg] as f64);
                 metres(from + (to - from) * part)
             };
