@@ -199,7 +199,7 @@ def test_drops_are_jumped_to(window: browser.Browser) -> None:
     window.key("n")
     first = at(window)
     assert first > 0
-    window.until("document.querySelector('#events .now').textContent.includes('queue full')")
+    window.until("document.querySelector('#events .now')?.textContent.includes('queue full')")
     window.click("#next")
     assert at(window) > first
     window.key("p")
