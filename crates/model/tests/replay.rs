@@ -126,7 +126,7 @@ fn legs_are_where_the_nodes_are() {
         let at = world.positions().into_iter().map(|row| (row.x_m, row.y_m)).collect();
         seen.borrow_mut().push(((world.now().nanos() / 1000) as i64, at));
     });
-    let column = |name| recording.column("legs", name);
+    let column = |name: &'static str| recording.column("legs", name);
     let metres = |stored: f64| (stored - ORIGIN) / 100.0;
     let mut moved = 0.0_f64;
     for (now, at) in &places {
