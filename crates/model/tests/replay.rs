@@ -132,7 +132,7 @@ fn legs_are_where_the_nodes_are() {
     for (now, at) in &places {
         for (node, &(x, y)) in at.iter().enumerate() {
             let is_its = |&leg: &usize| column("node")[leg] == node as i64 && column("begin")[leg] <= *now;
-            let leg = (0..column("node").len()).filter(is_its).next_back().expect("a leg");
+            let leg = (0..column("node").len()).rfind(is_its).expect("a leg");
             let (begin, end) = (column("begin")[leg], column("end")[leg]);
             let part = ((now - begin) as f64 / (end - begin).max(1) as f64).min(1.0);
             let along = |from: &'static str, to: &'static str| {
