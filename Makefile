@@ -31,7 +31,7 @@ counted = @echo "$(1)"; skipped=$$(mktemp) || exit 1; HOPYARD_SKIPPED=$$skipped 
     LC_ALL=C sort -u $$skipped; echo "$$(cut -f 2 $$skipped | sort -u | grep -c .) Rust tests skipped"; rm $$skipped; exit $$code
 
 RUST_SOURCES   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-PYTHON_SOURCES := $(shell find kernels -type f -not -name '*.pyc') $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.typed') pyproject.toml
+PYTHON_SOURCES := $(shell find kernels python -type f -not -name '*.pyc' -not -name '*.so') pyproject.toml
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python kernels tests requirements release validation bench studies web)
 

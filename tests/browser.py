@@ -28,9 +28,11 @@ def found() -> str | None:
 
 
 class Browser:
-    """A page in headless Chromium, which draws WebGL by software."""
+    """A page in headless Chromium, which draws WebGL by software and keeps its profile in a folder."""
 
     def __init__(self, folder: Path, width: int, height: int) -> None:
+        #: The folder of its profile.
+        self.folder = folder
         chromium = found()
         assert chromium is not None
         (read, there), (here, write) = os.pipe(), os.pipe()

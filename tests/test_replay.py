@@ -24,6 +24,8 @@ from short import SHORT, TCPS, command
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
 SOURCE = Path(__file__).parent.parent / "replay"
 PLAYER = Path(__file__).parent.parent / "python/hopyard/replaying/player.html"
 #: A chain whose queues are short, so that packets are dropped.
@@ -139,8 +141,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser
     folder = tmp_path_factory.mktemp("browser")
     hopyard.replay(LOSSY, folder / "one.html", set={"flow.tcp": ["newreno"]})
     hopyard.replay(LOSSY, folder / "two.html", set=TCPS)
-    with browser.Browser(folder / "profile", 1280, 800) as opened:
-        opened.folder = folder
+    with browser.Browser(folder, 1280, 800) as opened:
         yield opened
 
 
@@ -149,18 +150,18 @@ def at(window: browser.Browser) -> float:
     return float(window.value("document.body.dataset.time"))
 
 
-def shown(window: browser.Browser) -> np.ndarray:
+def shown(window: browser.Browser) -> NDArray[np.float32]:
     """The pixels of the page, when it has drawn the time that it is at."""
     drawn = window.value("Number(document.body.dataset.drawn)")
     window.key("r")
     window.until(f"document.body.dataset.drawn > {drawn}")
     window.key("r")
     window.until(f"document.body.dataset.drawn > {drawn + 1}")
-    pixels: np.ndarray = image.imread(io.BytesIO(window.picture()))[:, :, :3] * 255
+    pixels: NDArray[np.float32] = image.imread(io.BytesIO(window.picture()))[:, :, :3] * 255
     return pixels
 
 
-def count(pixels: np.ndarray, colour: tuple[int, int, int]) -> int:
+def count(pixels: NDArray[np.float32], colour: tuple[int, int, int]) -> int:
     """How many pixels have a colour, or nearly."""
     return int((np.abs(pixels - np.array(colour)).max(axis=2) < 12).sum())
 
@@ -198,7 +199,7 @@ def test_drops_are_jumped_to(window: browser.Browser) -> None:
     window.key("n")
     first = at(window)
     assert first > 0
-    window.until("document.querySelector('#events .now').textContent.includes('queue full')")
+    window.until("document.querySelector('#events .now')?.textContent.includes('queue full')")
     window.click("#next")
     assert at(window) > first
     window.key("p")

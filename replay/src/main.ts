@@ -62,7 +62,7 @@ class Player {
   constructor(runs: Run[]) {
     this.runs = runs;
     this.end = Math.max(...runs.map((run) => run.duration));
-    this.flow = runs[0].header.flows.length > 0 ? 0 : null;
+    this.flow = runs[0].busiestFlow();
     this.events = runs.map((run) => new Events(run));
     const names = titles(runs);
     this.maps = runs.map((run, place) => new NodeMap(run, this.camera, names[place]));

@@ -99,6 +99,14 @@ export class Run {
     return `flow ${flow}: ${from} → ${to}${label ? ` (${label})` : ""}`;
   }
 
+  /** The flow that delivers most; nothing if there is no flow. */
+  busiestFlow(): number | null {
+    const sums = this.header.flows.map(() => 0);
+    const { flow, bytes } = this.arrived.columns;
+    for (let row = 0; row < this.arrived.rows; row++) sums[flow[row]] += bytes[row];
+    return sums.length > 0 ? sums.indexOf(Math.max(...sums)) : null;
+  }
+
   private bounds(): Box {
     const box = { west: Infinity, south: Infinity, east: -Infinity, north: -Infinity };
     const widen = (x: number, y: number) => {

@@ -1,5 +1,6 @@
 //! Results of kernels that are nodes: messages, routes and captures. Without a built kernel, a daemon or tshark, a test
 //! is skipped.
+#![allow(clippy::duplicate_mod, reason = "both modules of helpers name what they skip by the same file")]
 
 mod common;
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -44,8 +45,9 @@ fn captured(routing: &str, duration: &str) -> Option<(Outcome, PathBuf)> {
 /// neighbour are on the air again when their acknowledgement is lost.)
 #[test]
 fn tshark_reads_the_frames_of_kernels_and_counts_as_the_table_does() {
-    // The routing, its protocol and field in tshark, and the numbers of its messages there with their names here.
-    let cases: [(&str, &str, &str, &[(&str, &str)]); 4] = [
+    /// The routing, its protocol and field in tshark, and the numbers of its messages there with their names here.
+    type Case = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
+    let cases: [Case; 4] = [
         ("babeld", "babel", "babel.message.type", &[("4", "HELLO"), ("5", "IHU"), ("8", "UPDATE")]),
         ("batman_iv", "batadv", "batadv.batman.packet_type", &[("0", "OGM")]),
         // Of several OGM2 in a packet, tshark 4.0 shows the first alone.

@@ -244,6 +244,8 @@ def newest(version: str) -> Built:
             f"expected a kernel {' or '.join(VERSIONS)}, one with Wi-Fi such as 6.1+wifi, or one with patches such as"
             f" 6.1+a1b2c3d4, found {version!r}"
         )
+    if not available():
+        raise ValueError("kernels in simulated time need Linux on an x86-64 processor")
     changes()
     command = building(version)
     kernel = next((it for it in built() if it.version == version), None)

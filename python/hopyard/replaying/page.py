@@ -101,6 +101,6 @@ def replay(
             raise ValueError(f"{folder} has results, whose runs are as they are: expected neither set nor seed")
         wanted = of_folder(folder, run)
     else:
-        wanted = of_scenario(source, run, seed, set)  # type: ignore[arg-type]
+        wanted = of_scenario(source, run, seed, set)
     write([each.record(rows) for each in chosen(wanted, case or {}, against)], place)
     return place

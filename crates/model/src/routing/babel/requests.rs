@@ -66,13 +66,19 @@ impl State {
     /// Whether a request for this seqno, or for a newer one, was sent a short time ago: to this neighbour, or to any.
     fn has_sent(&self, destination: Address, router: RouterId, seqno: u16, to: Option<Address>, now: Time) -> bool {
         let heard = |it: &Request| to.is_none_or(|to| it.to == to || it.to.is_broadcast());
+        if self.table.get(destination).is_none_or(|it| it.requests == 0) {
+            return false;
+        }
         let same = |it: &&Request| (it.destination, it.router) == (destination, router) && heard(it);
         let recent = |it: &Request| it.sent + self.params.request_timeout > now && !newer(seqno, it.seqno);
         self.pending.iter().filter(same).any(recent)
     }
 
     fn remember(&mut self, destination: Address, router: RouterId, seqno: u16, to: Address, repeats: u8, now: Time) {
-        self.pending.retain(|it| (it.destination, it.router, it.to) != (destination, router, to));
+        let is_other = |it: &Request| (it.destination, it.router, it.to) != (destination, router, to);
+        self.forget_requests(|it| !is_other(it), Some(destination));
+        let Some(place) = self.table.place(destination) else { return };
+        self.table.all_mut()[place].requests += 1;
         let wait = self.params.request_timeout;
         let again = if repeats > 0 { now + wait } else { Time::NEVER };
         // An answer may have to come from far away.
@@ -81,9 +87,24 @@ impl State {
     }
 
     /// Whether a route answers requests that this node sent or forwarded. They are done then.
-    pub fn satisfies(&mut self, destination: Address, seqno: u16) -> bool {
-        let before = self.pending.len();
-        self.pending.retain(|it| it.destination != destination || newer(it.seqno, seqno));
+    pub fn satisfies(&mut self, destination: usize, seqno: u16) -> bool {
+        let address = self.table.all()[destination].address;
+        self.forget_requests(|it| it.destination == address && !newer(it.seqno, seqno), Some(address))
+    }
+
+    /// Forgets the requests that are meant, which are about one destination if that is given. Whether there were any.
+    fn forget_requests(&mut self, meant: impl Fn(&Request) -> bool, about: Option<Address>) -> bool {
+        if about.is_some_and(|it| self.table.get(it).is_none_or(|it| it.requests == 0)) {
+            return false;
+        }
+        let (before, table) = (self.pending.len(), &mut self.table);
+        self.pending.retain(|it| {
+            let goes = meant(it);
+            if goes && let Some(place) = table.place(it.destination) {
+                table.all_mut()[place].requests -= 1;
+            }
+            !goes
+        });
         self.pending.len() != before
     }
 
@@ -140,9 +161,13 @@ impl State {
     }
 
     /// A retraction is told again after a while.
-    pub fn repeat_retraction(&mut self, destination: Address, now: Time) {
-        self.repeats.retain(|it| it.destination != destination);
+    pub fn repeat_retraction(&mut self, place: usize, now: Time) {
         let (wait, left) = (self.params.request_timeout, self.params.request_repeats);
+        let it = &mut self.table.all_mut()[place];
+        let destination = it.address;
+        if std::mem::replace(&mut it.repeats, left > 0) {
+            self.repeats.retain(|it| it.destination != destination);
+        }
         if left > 0 {
             self.repeats.push(Repeat { destination, at: now + wait, wait, left });
         }
@@ -150,7 +175,9 @@ impl State {
 
     /// Sends requests and retractions again whose time has come.
     pub fn repeat(&mut self, now: Time) {
-        self.pending.retain(|it| it.until > now);
+        if self.pending.iter().any(|it| it.until <= now) {
+            self.forget_requests(|it| it.until <= now, None);
+        }
         for place in 0..self.pending.len() {
             let it = &mut self.pending[place];
             if it.again <= now {
@@ -167,7 +194,15 @@ impl State {
             it.wait = it.wait * 2;
             it.at = now + it.wait;
         }
-        self.repeats.retain(|it| it.left > 0);
+        let table = &mut self.table;
+        self.repeats.retain(|it| {
+            if it.left == 0
+                && let Some(place) = table.place(it.destination)
+            {
+                table.all_mut()[place].repeats = false;
+            }
+            it.left > 0
+        });
         for destination in due {
             for interface in 0..self.interfaces.len() {
                 self.tell(interface, destination, true, Urgency::Urgent, now);

@@ -271,7 +271,7 @@ impl State {
             if advertised == INFINITY {
                 return;
             }
-            it.routes.push(Route::new(from, seqno, advertised, metric, now, expires));
+            it.add(Route::new(from, seqno, advertised, metric, now, expires));
             self.next_expiry = self.next_expiry.min(now + hold.mul_f64(1.0 - EARLY));
             self.choose(destination, cx);
             if !feasible {
@@ -320,7 +320,7 @@ impl State {
         let had = it.selected.is_some();
         let waits = it.select(cx.now, constant);
         let (address, told) = (it.address, it.told);
-        if waits && !self.doubtful.contains(&address) {
+        if waits && !std::mem::replace(&mut it.doubted, true) {
             self.doubtful.push(address);
             self.doubts_at = self.doubts_at.min(cx.now + LOOK);
         }
@@ -328,9 +328,11 @@ impl State {
             None if had => self.lose(destination, cx),
             None => {}
             Some(&Route { metric, seqno, .. }) => {
-                self.repeats.retain(|it| it.destination != address);
+                if std::mem::replace(&mut it.repeats, false) {
+                    self.repeats.retain(|it| it.destination != address);
+                }
                 let worse = told != INFINITY && metric >= plus(told, self.params.urgent_increase);
-                let urgent = self.satisfies(address, seqno) || worse;
+                let urgent = self.satisfies(destination, seqno) || worse;
                 let tells = urgent
                     || told == INFINITY
                     || metric >= plus(told, self.params.triggered_increase)
@@ -352,7 +354,7 @@ impl State {
         let (address, told) = (it.address, it.told);
         if told != INFINITY {
             self.tell_everywhere(address, Urgency::Urgent, cx.now);
-            self.repeat_retraction(address, cx.now);
+            self.repeat_retraction(destination, cx.now);
         }
         self.ask_somebody(destination, cx);
     }
@@ -388,6 +390,7 @@ impl State {
             self.doubts_at = Time::NEVER;
             for address in std::mem::take(&mut self.doubtful) {
                 if let Some(destination) = self.table.place(address) {
+                    self.table.all_mut()[destination].doubted = false;
                     self.choose(destination, cx);
                 }
             }

@@ -87,6 +87,12 @@ pub struct Destination {
     pub told: u16,
     /// Whether data go there, so that changes of the route are announced.
     pub used: bool,
+    /// Whether another route is better than the selected one, but not in the mean yet.
+    pub doubted: bool,
+    /// Whether a retraction is repeated.
+    pub repeats: bool,
+    /// How many requests for a seqno the node has sent or forwarded, and not forgotten.
+    pub requests: u16,
     /// The route that was announced last.
     pub announced: Option<(Address, u8)>,
 }
@@ -101,8 +107,19 @@ impl Destination {
             selected: None,
             told: INFINITY,
             used: false,
+            doubted: false,
+            repeats: false,
+            requests: 0,
             announced: None,
         }
+    }
+
+    /// Adds a route. There are as many as neighbours for each of all destinations, so that room is not doubled.
+    pub fn add(&mut self, route: Route) {
+        if self.routes.len() == self.routes.capacity() {
+            self.routes.reserve_exact(2);
+        }
+        self.routes.push(route);
     }
 
     /// The place of a neighbour's route.
@@ -172,10 +189,11 @@ impl Destination {
         // The selected route was feasible once. Its neighbour's feasibility distance has not grown since.
         let current = self.route().filter(|it| it.metric != INFINITY);
         let nearer = |it: &&Route| current.is_none_or(|current| it.metric < current.metric);
-        let better =
-            |it: &&Route| current.is_none_or(|current| it.smoothed(now, constant) < current.smoothed(now, constant));
         let mut candidates = self.routes.iter().filter(nearer).filter(usable).peekable();
         let waits = candidates.peek().is_some();
+        // Mostly no route is better, and the mean need not be known.
+        let mean = current.filter(|_| waits).map(|it| it.smoothed(now, constant));
+        let better = |it: &&Route| mean.is_none_or(|mean| it.smoothed(now, constant) < mean);
         let best = candidates.filter(better).min_by_key(|it| (it.metric, it.neighbour));
         let waits = waits && best.is_none();
         self.selected = best.or(current).map(|it| it.neighbour);

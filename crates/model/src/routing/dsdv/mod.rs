@@ -26,8 +26,8 @@
 //! of hosts between base stations. Also left out is an endless loop in ns-2: after an outdated update it takes the same
 //! waiting packets out of the buffer and puts them back again.
 //!
-//! Validated by conversations between routers in the tests beside, one for each rule. A property test shows that no
-//! packet meets a node twice. Runs are compared with ns-2.35 on the same scenarios (docs/validation.md).
+//! Validated by conversations between routers in the tests beside, one for each rule. Property tests show that next
+//! hops never lead in a circle, and that no packet meets a node twice once links that are gone are forgotten. Runs are compared with ns-2.35 on the same scenarios (docs/validation.md).
 
 mod gateways;
 mod message;

@@ -263,6 +263,21 @@ impl Network {
         assert_eq!(self.cx.ledger.outstanding(), kept as u64, "{:?}", self.cx.ledger);
     }
 
+    /// The next hops to a destination, all asked now, never come back to a node.
+    pub fn check_next_hops(&self) {
+        let nodes = self.nodes.len() as u32;
+        for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
+            let (mut place, mut way) = (from, vec![from]);
+            while place != to
+                && let Some((next, _)) = self.route(place, to)
+            {
+                assert!(!way.contains(&next), "at {}, from {from} to {to}: {way:?}, {next}", self.cx.now);
+                way.push(next);
+                place = next;
+            }
+        }
+    }
+
     /// No datagram has met a node twice.
     pub fn check_loops(&self) {
         for (sequence, way) in &self.ways {
