@@ -122,6 +122,9 @@ impl Wireless {
     }
 }
 
+/// A message for the radio driver of a kernel, and its port.
+pub type Message = (Port, Vec<u8>);
+
 /// A frame that waits for its fate, and what its kernel has to be told of it.
 #[derive(Clone, Debug)]
 pub struct Sent {
@@ -284,7 +287,7 @@ impl Radios {
 
     /// The MAC has sent a frame, or has given it up, after so many tries. Returns the message for its kernel, and the
     /// frame that has room now.
-    pub fn completed(&mut self, token: Token, tries: u32, is_sent: bool) -> Option<((Port, Vec<u8>), Option<Sent>)> {
+    pub fn completed(&mut self, token: Token, tries: u32, is_sent: bool) -> Option<(Message, Option<Sent>)> {
         let sent = self.sent.remove(&token)?;
         let message = self.status(&sent, tries, is_sent && !sent.receiver.is_broadcast());
         let radio = &mut self.all[sent.kernel];
@@ -294,7 +297,7 @@ impl Radios {
     }
 
     /// The beacons that are due, as far as the node has room, and the messages for kernels that are due.
-    pub fn due(&mut self, now: Time) -> (Vec<Sent>, Vec<(Port, Vec<u8>)>) {
+    pub fn due(&mut self, now: Time) -> (Vec<Sent>, Vec<Message>) {
         let mut beacons = Vec::new();
         for kernel in 0..self.all.len() {
             if let Some((_, sent)) = self.all[kernel].beacon.take_if(|(at, _)| *at <= now)
