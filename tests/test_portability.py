@@ -133,7 +133,8 @@ def test_what_needs_linux_says_so(system: str, arguments: list[str], told: str, 
 
 
 def test_a_folder_in_use_is_told_where_files_have_locks(tmp_path: Path) -> None:
-    from hopyard.store.folder import FolderError, _lock
+    from hopyard.store.folder import _lock
+    from hopyard.store.folder_check import FolderError
 
     first = _lock(tmp_path)
     with pytest.raises(FolderError, match=f"in use by another process \\({os.getpid()} on "):

@@ -17,6 +17,7 @@ NEIGHBOURS = 3
 
 
 def main() -> None:
+    """Print the links, both directions of each pair of nodes."""
     draws = random.Random(37)
     places = [(draws.random(), draws.random()) for _ in range(NODES)]
     ends = sorted(itertools.combinations(range(NODES), 2), key=lambda it: math.dist(places[it[0]], places[it[1]]))
