@@ -111,7 +111,8 @@ with hopyard.start({str(CHAIN)!r}, set=settings) as simulation:
     assert found[0] == found[1] != ""
 
 
-@pytest.mark.parametrize("system", ["darwin", "win32", "emscripten"])
+# Windows is not among them: libraries look for modules of its own there.
+@pytest.mark.parametrize("system", ["darwin", "emscripten"])
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

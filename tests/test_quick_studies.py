@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,13 @@ STUDIES = sorted(path.parent.name for path in (ROOT / "studies").glob("*/study.t
 def test_a_quick_study(name: str, tmp_path: Path) -> None:
     folder = ROOT / "studies" / name
     study = load(folder)
-    outcome = sweep(study, quick=True, runs=1, out=tmp_path / "store")
+    try:
+        outcome = sweep(study, quick=True, runs=1, out=tmp_path / "store")
+    except ValueError as error:
+        # A study may need kernels and their programs.
+        if re.search(r"there is no (kernel|agent|program)|kernels in simulated time|hopyard-kernels", str(error)):
+            pytest.skip(str(error).splitlines()[0])
+        raise
     assert outcome.made == outcome.wanted > 0
     assert not outcome.failed
     found = points(study, quick=True)
