@@ -105,7 +105,8 @@ def main(arguments: list[str]) -> int:
         for name in wrong:
             print(f"{name}: expected {expected.get(name)}, found {found.get(name)}")
         here = f"{platform.system()} {platform.machine()}, {sys.maxsize.bit_length() + 1} bits"
-        print(f"{len(found) - len(wrong)} of {len(found)} digests are the same on {here}")
+        same = len(set(found) - set(wrong))
+        print(f"{same} of {len(found)} digests are the same on {here}")
         return int(bool(wrong))
     elif arguments:
         print("expected --check, --write or nothing", file=sys.stderr)
