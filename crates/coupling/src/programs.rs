@@ -15,7 +15,8 @@ use hopyard_model::address::NodeId;
 
 /// The search path of programs, in the guest and on this machine.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// The environment of every program besides its node's number and address; the variables of a scenario come on top of it.
+/// The environment of every program besides its node's number and address; the variables of a scenario come on top
+/// of it.
 const ENVIRONMENT: [(&str, &str); 4] = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("TZ", "UTC0")];
 /// Folders in whose place a guest has empty ones of its own.
 const HIDDEN: [&str; 4] = ["/tmp", "/run", "/var/tmp", "/dev/shm"];

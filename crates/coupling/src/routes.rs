@@ -1,4 +1,5 @@
-//! The routes of kernels that are nodes, as their agents report them, in the table of all changes of routes. Beside them
+//! The routes of kernels that are nodes, as their agents report them, in the table of all changes of routes. Beside
+//! them
 //! are those of Hopyard's nodes in the same network.
 
 use std::collections::BTreeMap;

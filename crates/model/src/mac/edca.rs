@@ -39,6 +39,7 @@ use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Classes, Packet, PacketId};
 use crate::params::Fault;
 use crate::phy::Mode;
+use crate::phy::mode::MODES;
 use crate::phy::reception::Level;
 
 use agreement::{Receiver, Sender};
@@ -198,7 +199,10 @@ impl Mac for Edca {
             return cx.drop_packet(self.node, packet, DropReason::TooLong);
         }
         let category = category_of(&cx.packets[packet], to, &timing.params);
-        let series = station::series_of(&cx.packets[packet]);
+        let series = match &cx.packets[packet].body {
+            Body::Mpdu(mpdu) => Some(mpdu.series),
+            _ => None,
+        };
         let held = Held::new(Content::Packet(packet), to, size, series);
         let contender = &mut self.contenders[category as usize];
         let is_first = contender.first_packet().is_none();
@@ -452,7 +456,7 @@ impl Edca {
     /// The mode of the next frame with packets of a category.
     fn choice(&self, category: Category, timing: &Timing) -> Choice {
         let contender = &self.contenders[category as usize];
-        let of_station = contender.held.front().and_then(station::choice);
+        let of_station = contender.held.front().and_then(choice);
         of_station.or_else(|| contender.attempt.choice()).unwrap_or_else(|| Choice::of(timing.data()))
     }
 
@@ -499,6 +503,13 @@ impl Edca {
         }
         self.thaw(timing);
     }
+}
+
+/// The mode of the next try of a frame whose modes a station outside has chosen.
+fn choice(held: &Held) -> Option<Choice> {
+    let stage = held.series?.stage(held.sent);
+    let mode = MODES.get(usize::from(stage.mode))?;
+    Some(Choice { announced: stage.announced, ..Choice::of(mode) })
 }
 
 #[cfg(test)]

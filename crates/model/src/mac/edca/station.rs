@@ -10,29 +10,14 @@ use std::sync::Arc;
 use hopyard_engine::Span;
 
 use super::frame::{Control, Frame, FrameKind};
-use super::{Category, Edca, Held, Timing};
+use super::{Category, Edca, Held, Timing, choice};
 use crate::context::{Action, Context};
-use crate::mac::rate_control::Choice;
-use crate::packet::{Body, Packet, PacketId, Received, Series};
-use crate::phy::mode::MODES;
+use crate::packet::{Body, Packet, PacketId, Received};
 use crate::phy::reception::Level;
 
 /// Whether a packet is a whole frame of a station outside.
 pub fn is_whole(packet: &Packet) -> bool {
     matches!(packet.body, Body::Mpdu(_))
-}
-
-/// The modes in which a packet is tried, if it is such a frame.
-pub fn series_of(packet: &Packet) -> Option<Series> {
-    let Body::Mpdu(mpdu) = &packet.body else { return None };
-    Some(mpdu.series)
-}
-
-/// The mode of the next try of such a frame.
-pub fn choice(held: &Held) -> Option<Choice> {
-    let stage = held.series?.stage(held.sent);
-    let mode = MODES.get(usize::from(stage.mode))?;
-    Some(Choice { announced: stage.announced, ..Choice::of(mode) })
 }
 
 impl Edca {

@@ -27,7 +27,8 @@
 //! waiting packets out of the buffer and puts them back again.
 //!
 //! Validated by conversations between routers in the tests beside, one for each rule. Property tests show that next
-//! hops never lead in a circle, and that no packet meets a node twice once links that are gone are forgotten. Runs are compared with ns-2.35 on the same scenarios (docs/validation.md).
+//! hops never lead in a circle, and that no packet meets a node twice once links that are gone are forgotten. Runs
+//! are compared with ns-2.35 on the same scenarios (docs/validation.md).
 
 mod gateways;
 mod message;
