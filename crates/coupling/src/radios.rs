@@ -62,7 +62,7 @@ pub struct Wireless {
     /// The unit and the longest value of the delay of a beacon.
     slot: Span,
     delays: u64,
-    /// The mode of each rate of hwsim's list.
+    /// Modes, in the order of hwsim's list of rates.
     modes: [u16; RATES.len()],
 }
 

@@ -1,6 +1,5 @@
-//! The routes of kernels that are nodes, as their agents report them, in the table of all changes of routes. Beside
-//! them
-//! are those of Hopyard's nodes in the same network.
+//! Changes of routes in kernels that are nodes. The agents of the kernels report them, and they stand in the table of
+//! all changes of routes, together with the changes of Hopyard's nodes in the same network.
 
 use std::collections::BTreeMap;
 

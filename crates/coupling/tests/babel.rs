@@ -143,7 +143,7 @@ impl Probe for Ear {
     }
 }
 
-/// A change of a route: when, in milliseconds, of which node to which destination, and the next hop.
+/// A change of a route: time in milliseconds, node, destination, next hop.
 type Change = (u64, u32, u32, Option<u32>);
 
 /// What a run shows.

@@ -18,7 +18,7 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::observe::capture::{Capture, Options as CaptureOptions};
 use tshark::{ERROR, capture_file, dissect, fields};
 
-/// How many messages of each type all nodes have sent, and how many each has heard of its neighbours.
+/// Messages by type: the number that nodes sent, and the number that nodes received. Both are sums over all nodes.
 fn messages(outcome: &Outcome, kind: &str) -> BTreeMap<&'static str, (u64, u64)> {
     let mut sums = BTreeMap::new();
     for row in outcome.overhead.iter().filter(|it| it.kind == kind) {

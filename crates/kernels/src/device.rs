@@ -90,7 +90,7 @@ pub enum Received {
 /// `DUPLEX_FULL` of ethtool: a half-duplex link would be Ethernet's, with its collisions.
 const FULL_DUPLEX: u8 = 1;
 
-/// The features of every device, and those of one of Ethernet.
+/// Features of every device, and further features of an Ethernet device.
 const OFFERED: u64 = features::PROTOCOL_FEATURES | features::VERSION_1;
 const OF_ETHERNET: u64 = features::MAC;
 const PROTOCOL_OFFERED: u64 = protocol_features::REPLY_ACK

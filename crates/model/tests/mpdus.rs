@@ -147,7 +147,7 @@ fn a_broadcast_has_its_own_mode() {
     assert_eq!((arrived, completed), (1, 1));
 }
 
-/// The timestamp of a beacon that had to wait for the medium is that of its first bit on the air.
+/// A beacon waits for the medium. Its timestamp tells when its first bit is on the air.
 #[test]
 fn a_beacon_has_the_time_of_the_air() {
     let mut world = world(&spec(30.0));

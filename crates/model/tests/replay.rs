@@ -18,7 +18,7 @@ use common::{add_cbr, run, scenarios};
 /// Positions are centimetres, counted from so far in the south-west.
 const ORIGIN: f64 = 1e9;
 
-/// A recording as it is read: the header, and the columns of each table.
+/// A recording that was read: the header, and each table by columns.
 struct Recording {
     header: Value,
     tables: BTreeMap<String, BTreeMap<String, Vec<i64>>>,

@@ -88,14 +88,15 @@ pub struct Written {
     pub seen: u64,
     /// One of so many slices, as a power of two, has its rows here.
     pub level: u32,
-    /// The name of each column, and its length in bytes.
+    /// Columns: the name, and the length in bytes.
     pub columns: Vec<(&'static str, usize)>,
     /// The bytes of all columns.
     pub bytes: Vec<u8>,
 }
 
 impl Written {
-    /// Writes rows: of each column the differences from row to row, as numbers of variable length.
+    /// Writes the columns one after another. A value is stored as its difference from the row before, in a variable
+    /// number of bytes.
     pub fn new<const N: usize>(
         name: &'static str,
         names: &[&'static str; N],

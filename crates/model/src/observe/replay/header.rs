@@ -97,7 +97,7 @@ pub struct Table {
     pub seen: u64,
     /// Every 2^level-th slice has its rows in the table.
     pub level: u32,
-    /// The name of each column, and its length in bytes.
+    /// Columns: the name, and the length in bytes.
     pub columns: Vec<(&'static str, usize)>,
 }
 
