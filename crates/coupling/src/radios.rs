@@ -4,10 +4,10 @@
 //! Linux learns how often the frame was tried in each rate, and whether it was acknowledged. Linux has no other sign
 //! that its frames wait.
 //!
-//! All kernels have the same clock, so that their beacons leave at the same microsecond. As IEEE Std 802.11-2016
-//! §11.1.3.5 says of ad hoc networks, a beacon waits for a random time, and is left out if another one of the network
-//! comes before. In a mesh, whose stations expect the beacons of each neighbour, it only waits. `mac80211_hwsim` has
-//! neither.
+//! All kernels have the same clock, so that their beacons leave at the same microsecond. In an ad hoc network
+//! each beacon therefore waits for a random time, and is left out if another beacon of the network arrives first
+//! (IEEE Std 802.11-2016 §11.1.3.5). In a mesh a beacon waits, and is never left out: each station expects the beacons
+//! of all its neighbours. `mac80211_hwsim` does neither.
 
 use std::collections::{BTreeMap, VecDeque};
 

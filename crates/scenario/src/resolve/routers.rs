@@ -145,8 +145,7 @@ impl Resolver<'_> {
     }
 
     /// Reports flows whose ends are Hopyard's, where all nodes are kernels, and otherwise those with an end at a
-    /// node of
-    /// the other system.
+    /// node of the other system.
     fn check_flows_of_routers(&mut self, resolved: &Resolved) {
         if resolved.mixes_systems() {
             return self.check_ends(resolved);

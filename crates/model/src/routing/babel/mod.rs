@@ -14,8 +14,7 @@
 //! after an update of all.
 //!
 //! Left out: prefixes of networks, those of IPv6, unicast Hellos, acknowledgements, filters (§A.4), and all
-//! extensions. A
-//! failure of the link layer changes no route, as in the RFC and in babeld.
+//! extensions. A failure of the link layer changes no route, as in the RFC and in babeld.
 //!
 //! Validated by small networks in the tests beside, one for each rule, and against babeld 1.12.1
 //! (docs/models/babel.md).
