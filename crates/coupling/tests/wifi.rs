@@ -159,12 +159,12 @@ fn both_rate_controls_give_the_same_throughput() {
         let place = words.iter().position(|it| *it == "Kbits/sec").unwrap_or_default();
         let of_linux: f64 = words[place.saturating_sub(1)].parse().unwrap_or_else(|_| panic!("{output:#?}"));
         let ours = format!(
-            "{network}[measure]\nfrom = \"2.5 s\"\n[routing]\nmodel = \"static\"\n[[flow]]\nfrom = 0\nto = 1\n\
+            "{network}[measure]\nfrom = \"2.5 s\"\n[routing]\nprotocol = \"static\"\n[[flow]]\nfrom = 0\nto = 1\n\
              udp = true\nstart = \"1.5 s\"\ntraffic = \"cbr\"\n[flow.cbr]\npacket_size = \"1400 B\"\n\
              interval = \"190 us\"\n"
         );
         let outcome = hopyard_model::world::simulate(&scenario(&ours).spec(0), &Watch::default());
         let own = outcome.unwrap_or_else(|error| panic!("{error}")).flows[0].goodput_kbps;
-        assert!((of_linux / own - 1.0).abs() < 0.15, "{spacing} m: {of_linux} and {own} kb/s");
+        assert!((of_linux / own - 1.0).abs() < 0.05, "{spacing} m: {of_linux} and {own} kb/s");
     }
 }
