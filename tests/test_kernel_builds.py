@@ -40,7 +40,7 @@ def slow(wanted, key, work, *others):
 
 build._kernel, build._agent = slow, lambda *_: None
 source = Path(sys.argv.pop())
-build.recipe = lambda *_: build.Recipe("6.1", source, "package", "gcc", [], source)
+build.recipe = lambda *_, **__: build.Recipe("6.1", source, "package", "gcc", [], source)
 from hopyard import _core
 from hopyard.cli.main import main
 main()

@@ -51,7 +51,7 @@ def test_a_daemon_that_is_not_there_is_named(built: Path) -> None:
 
 
 def test_the_tutorial_runs_and_repeats_itself() -> None:
-    (text,) = (block.text for block in blocks(DOCS / "linux" / "routers.md") if block.language == "toml")
+    text = next(block.text for block in blocks(DOCS / "linux" / "routers.md") if block.language == "toml")
     scenario = tomllib.loads(text)
     try:
         kernel = cache.newest("6.1")
