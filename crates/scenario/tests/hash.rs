@@ -30,7 +30,10 @@ const WITHOUT_EFFECT_BESIDE_POSITIONS: &[&str] =
     &["nodes.placement", "nodes.columns", "nodes.radius", "nodes.area", "nodes.spacing"];
 
 /// The keys of nodes that are kernels, where no node is one.
-const WITHOUT_EFFECT_ON_HOSTS: &[&str] = &["linux.routing", "linux.mtu"];
+const WITHOUT_EFFECT_ON_HOSTS: &[&str] = &["linux.routing", "linux.mtu", "linux.nodes", "linux.wifi"];
+
+/// The keys of Linux's Wi-Fi, where kernels have none.
+const WITHOUT_EFFECT_WITHOUT_WIFI: &[&str] = &["linux.wifi_channel", "linux.beacon_interval"];
 
 /// Keys that have no other value. Flow 1 is over UDP, which Linux does not have here. There is no file with error
 /// rates, and none that a wire could follow. The name of the group stands in the flow too, and relays need another
@@ -46,6 +49,15 @@ const ONE_VALUE: &[&str] = &[
     "wire.0.trace_back",
     "wire.0.opportunities",
     "wire.0.opportunities_back",
+    // These are those of ns-2's DCF.
+    "mac.edca.backoff_after_giving_up",
+    "mac.edca.draw_includes_cw",
+    "mac.edca.eifs_replaces_difs",
+    "mac.edca.failures_per_packet",
+    "mac.edca.final_carrier_check",
+    "mac.edca.hears_out",
+    "mac.edca.immediate_access",
+    "mac.edca.nav_reset",
 ];
 
 /// Keys whose other values need another value of a key beside them.
@@ -97,6 +109,11 @@ const SCENARIOS: &[&str] = &[
     "[nodes]\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[[flow]]\nfrom = 0\nto = 2\ntcp = \"reno\"\nstack = \"linux\"\n",
     "[nodes]\npositions = [[0, 0], [200, 0], [400, 0]]\nsystem = \"linux\"\n[linux]\nrouting = \"babeld\"\n\
      [[flow]]\nfrom = 0\nto = 2\ntcp = \"reno\"\nstack = \"linux\"\n",
+    "[nodes]\npositions = [[0, 0], [200, 0]]\n[mac]\nmodel = \"edca\"\nedca.standard = \"n\"\nedca.band = \"5 GHz\"\n\
+     [[flow]]\nfrom = 0\nto = 1\n",
+    "[nodes]\npositions = [[0, 0], [200, 0], [400, 0]]\nsystem = \"linux\"\n[mac]\nmodel = \"edca\"\n\
+     rate_control = \"minstrel_ht\"\nedca.standard = \"g\"\n[linux]\nrouting = \"babeld\"\nwifi = \"ibss\"\n\
+     [[flow]]\nfrom = 0\nto = 2\ntcp = \"reno\"\nstack = \"linux\"\n",
 ];
 
 /// Keys and values, with the paths that `--set` takes.
@@ -111,37 +128,47 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Names of models.
-const NAMES: &[&str] = &[
-    "reno",
-    "random_waypoint",
-    "every",
-    "delayed",
-    "cbr",
-    "on_off",
-    "transfer",
-    "oracle",
-    "dsdv",
-    "olsr",
-    "stationary",
-    "tdma",
-    "arf",
-    "state",
-    "red",
-];
+/// Values of keys whose words the schema does not list.
+const OTHERS: &[&str] = &["5 m", "2 Mbps", "reno", "10.0.0.78", "172.29.0.0/16", "nakagami", "6.12", "threshold"];
 
-/// The words that a parameter's kind lists, by the last part of its name.
+/// The words that a model's parameter or the scenario's schema lists for a key, and those that its description quotes, by
+/// the last part of its name.
 fn words() -> &'static BTreeMap<String, Vec<String>> {
     static WORDS: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
     WORDS.get_or_init(|| {
-        let mut words: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut words: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for parameter in models().iter().flat_map(|model| &model.parameters) {
             let name = parameter.name.rsplit('.').next().unwrap_or_default();
-            let kind = parameter.kind.split('"').skip(1).step_by(2).map(str::to_owned);
-            words.entry(name.to_owned()).or_default().extend(kind);
+            let listed = parameter.kind.split('"').skip(1).step_by(2).map(str::to_owned);
+            words.entry(name.to_owned()).or_default().extend(listed);
         }
+        let schema = include_str!("../../../docs/scenario.schema.json");
+        collect(&serde_json::from_str(schema).expect("the schema is JSON"), &mut words);
         words
     })
+}
+
+/// The words of all properties below a part of a schema.
+fn collect(schema: &Value, words: &mut BTreeMap<String, Vec<String>>) {
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    for (name, property) in properties {
+        let found = words.entry(name.clone()).or_default();
+        let alternatives = property["anyOf"].as_array().into_iter().flatten();
+        let listed = alternatives.chain([property]).flat_map(|one| one["enum"].as_array().into_iter().flatten());
+        let listed = listed.filter_map(Value::as_str);
+        let description = property["description"].as_str().unwrap_or_default();
+        let quoted = description.split('"').skip(1).step_by(2);
+        for word in listed.chain(quoted) {
+            if !found.iter().any(|known| known == word) {
+                found.push(word.to_owned());
+            }
+        }
+    }
+    match schema {
+        Value::Object(parts) => parts.values().for_each(|part| collect(part, words)),
+        Value::Array(parts) => parts.iter().for_each(|part| collect(part, words)),
+        _ => {}
+    }
 }
 
 /// Other values of the same kind.
@@ -149,7 +176,7 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
     match value {
         Value::Bool(flag) => vec![json!(!flag)],
         Value::Number(number) => match number.as_u64() {
-            Some(number) => vec![json!(number + 1), json!(number.saturating_sub(1)), json!(0.5)],
+            Some(number) => vec![json!(number + 1), json!(number.saturating_sub(1)), json!(0.5), json!(1400)],
             None => number.as_f64().map_or(vec![], |x| vec![json!(x * 0.5), json!(x * 2.0), json!(x + 0.25)]),
         },
         Value::String(text) => {
@@ -160,27 +187,14 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
                 let numbers = [number * 2.0, number * 0.5, number + 1.0, number - 1.0, 0.0];
                 values.extend(numbers.iter().map(|number| json!(format!("{number} {unit}"))));
             }
-            // Words are listed in the kind of the parameter.
             let name = key.rsplit('.').next().unwrap_or_default();
+            if name == "address" {
+                values.extend(["10.0.0.78", "239.1.2.3"].map(|address| json!(address)));
+            }
             values.extend(words().get(name).into_iter().flatten().map(|word| json!(word)));
-            values.extend(NAMES.iter().map(|name| json!(name)));
-            values.extend(
-                [
-                    "free_space",
-                    "threshold",
-                    "6.12",
-                    "30 s",
-                    "2 Mbps",
-                    "5 m",
-                    "1 B",
-                    "3 dB",
-                    "10.0.0.78",
-                    "239.1.2.3",
-                    "172.29.0.0/16",
-                    "nakagami",
-                ]
-                .map(|word| json!(word)),
-            );
+            if values.is_empty() {
+                values.extend(OTHERS.iter().map(|word| json!(word)));
+            }
             values.into_iter().filter(|value| value.as_str() != Some(text)).collect()
         }
         Value::Array(items) => {
@@ -211,75 +225,84 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
     }
 }
 
-/// The keys of one scenario: those with another value that was found, the others, and how many there are.
-///
-/// # Panics
-/// If a changed key is not in the hash, or one without effect is.
-fn compare(text: &str) -> (BTreeSet<String>, BTreeSet<String>, usize) {
-    let (mut changed_keys, mut unchanged) = (BTreeSet::new(), BTreeSet::new());
-    let scenario = Scenario::load(text, "s.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{text}\n{p}"));
-    let complete = Scenario::load(&scenario.to_toml(true), "s.toml", Path::new(""), &[]);
-    let complete = complete.unwrap_or_else(|p| panic!("{p}"));
-    assert_eq!(complete.hash(), scenario.hash());
-    let mut found = Vec::new();
-    leaves("", &complete.to_value(true), &mut found);
-    let keys = found.len();
-    for (key, value) in found {
-        let together = COMPANIONS.iter().find(|(with, _, _)| key.ends_with(with));
-        let together = together.map(|(_, companion, value)| (sibling(&key, companion), (*value).to_owned()));
-        // Some changes need another key to change too: it may do so where the scenario says little.
-        let changed = [&complete, &scenario].into_iter().find_map(|base| {
-            let base = base.with(together.as_slice()).ok()?;
-            let before = base.to_value(true);
-            let (other, changed) = others(&key, &value).into_iter().find_map(|other| {
-                // Tables are written as TOML does.
-                let mut settings = vec![(key.clone(), other.to_string().replace("\":", "\" = "))];
-                settings.extend(together.clone());
-                let changed = base.with(&settings).ok()?;
-                (changed.to_value(true) != before).then_some((other, changed))
-            })?;
-            Some((other, base, changed))
-        });
-        // The complete [[movement]] has these keys too, and they go before those of [mobility].
-        let overruled = text.contains("[[movement]]")
-            && ["mobility.random_waypoint", "mobility.roaming_group"].iter().any(|table| key.starts_with(table));
-        let free = overruled
-            || WITHOUT_EFFECT.contains(&key.as_str())
-            || !text.contains("system") && WITHOUT_EFFECT_ON_HOSTS.contains(&key.as_str())
-            || text.contains("positions") && WITHOUT_EFFECT_BESIDE_POSITIONS.contains(&key.as_str());
-        match changed {
-            Some((other, base, changed)) if !free => {
-                assert_ne!(changed.hash(), base.hash(), "{key} = {other} instead of {value}");
-            }
-            Some((other, base, changed)) => {
-                assert_eq!(changed.hash(), base.hash(), "{key} = {other} instead of {value}");
-            }
-            None if free || ONE_VALUE.contains(&key.as_str()) => {}
-            None => {
-                unchanged.insert(key);
+/// What is known of keys, by name.
+#[derive(Default)]
+struct Keys {
+    /// Those that are in the hash.
+    counted: BTreeSet<String>,
+    /// Those that are not in it, and have no effect in one of the scenarios or more.
+    free: BTreeSet<String>,
+    /// Those without another value in one of the scenarios or more.
+    unchanged: BTreeSet<String>,
+}
+
+impl Keys {
+    /// Changes each key of a scenario of which nothing is known.
+    ///
+    /// # Panics
+    /// If a changed key is not in the hash, or one without effect is.
+    fn change(&mut self, text: &str) {
+        let scenario = Scenario::load(text, "s.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{text}\n{p}"));
+        let complete = Scenario::load(&scenario.to_toml(true), "s.toml", Path::new(""), &[]);
+        let complete = complete.unwrap_or_else(|p| panic!("{p}"));
+        assert_eq!(complete.hash(), scenario.hash());
+        let mut found = Vec::new();
+        leaves("", &complete.to_value(true), &mut found);
+        for (key, value) in found {
+            // The complete [[movement]] has these keys too, and they go before those of [mobility].
+            let overruled = text.contains("[[movement]]")
+                && ["mobility.random_waypoint", "mobility.roaming_group"].iter().any(|table| key.starts_with(table));
+            let free = overruled
+                || WITHOUT_EFFECT.contains(&key.as_str())
+                || !text.contains("system") && WITHOUT_EFFECT_ON_HOSTS.contains(&key.as_str())
+                || !text.contains("wifi") && WITHOUT_EFFECT_WITHOUT_WIFI.contains(&key.as_str())
+                || text.contains("positions") && WITHOUT_EFFECT_BESIDE_POSITIONS.contains(&key.as_str());
+            let known = if free { &mut self.free } else { &mut self.counted };
+            if known.contains(&key) || ONE_VALUE.contains(&key.as_str()) {
                 continue;
             }
+            // Some changes need another key to change too: it may do so where the scenario says little.
+            match [&complete, &scenario].into_iter().find_map(|base| other(base, &key, &value)) {
+                Some((other, base, changed)) if free => {
+                    assert_eq!(changed.hash(), base.hash(), "{key} = {other} instead of {value}");
+                    known.insert(key);
+                }
+                Some((other, base, changed)) => {
+                    assert_ne!(changed.hash(), base.hash(), "{key} = {other} instead of {value}");
+                    known.insert(key);
+                }
+                None if free => {}
+                None => {
+                    self.unchanged.insert(key);
+                }
+            }
         }
-        changed_keys.insert(key);
     }
-    (changed_keys, unchanged, keys)
+}
+
+/// Another value of a key, with the scenario that has it, and the one that it is compared with.
+fn other(base: &Scenario, key: &str, value: &Value) -> Option<(Value, Scenario, Scenario)> {
+    let together = COMPANIONS.iter().find(|(with, _, _)| key.ends_with(with));
+    let together = together.map(|(_, companion, value)| (sibling(key, companion), (*value).to_owned()));
+    let base = base.with(together.as_slice()).ok()?;
+    let before = base.to_value(true);
+    let (other, changed) = others(key, value).into_iter().find_map(|other| {
+        // Tables are written as TOML does.
+        let mut settings = vec![(key.to_owned(), other.to_string().replace("\":", "\" = "))];
+        settings.extend(together.clone());
+        let changed = base.with(&settings).ok()?;
+        (changed.to_value(true) != before).then_some((other, changed))
+    })?;
+    Some((other, base, changed))
 }
 
 #[test]
 fn every_key_is_in_the_hash() {
-    let mut keys = 0;
-    let (mut changed_keys, mut unchanged) = (BTreeSet::new(), BTreeSet::new());
-    std::thread::scope(|scope| {
-        let compared: Vec<_> = SCENARIOS.iter().map(|text| scope.spawn(|| compare(text))).collect();
-        for one in compared {
-            let (changed, without, number) = one.join().expect("each key is in the hash");
-            changed_keys.extend(changed);
-            unchanged.extend(without);
-            keys += number;
-        }
-    });
-    assert!(keys > 250, "{keys} keys");
-    let never: Vec<_> = unchanged.difference(&changed_keys).collect();
+    let mut keys = Keys::default();
+    SCENARIOS.iter().for_each(|text| keys.change(text));
+    assert!(keys.counted.len() > 250, "{:#?}", keys.counted);
+    let never: Vec<_> =
+        keys.unchanged.iter().filter(|&key| !keys.counted.contains(key) && !keys.free.contains(key)).collect();
     assert!(never.is_empty(), "no other value was found for {never:#?}");
 }
 
