@@ -153,7 +153,9 @@ def build(release: Release) -> str:
         if find_spec("ziglang") is None:
             raise MissingError("there is no ziglang: pip install --requirement requirements/release.txt")
         options += ["--zig", "--compatibility", "manylinux2014"]
-    module("maturin", "build", *options, "--interpreter", sys.executable)
+    # maturin looks for zig in the first Python on the path.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    module("maturin", "build", *options, "--interpreter", sys.executable, PATH=path)
     module("maturin", "sdist", "--out", release.dist)
     module(
         "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", release.dist, ROOT / "kernels"
