@@ -1,7 +1,8 @@
 """The configuration of Sphinx: the pages of the repository as a site.
 
 The pages are written for the repository, where a link may lead to any file. Here a link to a page stays one, and a link
-to any other file leads to the repository. A link that leads nowhere is a warning, and a warning ends `make site`.
+to any other file leads to the repository. A link that leads nowhere is a warning, and so is a page without a title.
+A warning ends `make site`.
 """
 
 from __future__ import annotations
@@ -108,6 +109,8 @@ def read(app: Sphinx, name: str, text: list[str]) -> None:
     """Leads the links of a page to other files than pages and pictures to the repository."""
     folder = (ROOT / f"{name}.md").parent
     page = text[0]
+    if not re.search(r"^# ", page, re.MULTILINE):
+        log.warning("the page has no title: expected a line that begins with '# '", location=name)
     for match in reversed(list(links(page))):
         path = Path(posixpath.normpath(folder / match["target"]))
         inside = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) and path.exists() else None
