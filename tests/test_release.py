@@ -91,6 +91,8 @@ def test_the_site_has_its_pages(site: Path) -> None:
     page = (site / "docs" / "start" / "install.html").read_text(encoding="utf-8")
     assert 'href="../guide/studies.html"' in page
     assert "hopyard.run" in (site / "web" / "api.html").read_text(encoding="utf-8")
+    for only in ("api", "try"):
+        assert f'href="../../web/{only}.html"' in page
 
 
 def test_the_site_is_searched_without_a_server(site: Path, tmp_path: Path) -> None:

@@ -69,6 +69,9 @@ html_css_files = ["hopyard.css"]
 # Pygments has no name for this.
 lexers["csv"] = TextLexer()
 
+#: The pages that only the site has.
+SITE_ONLY = "\n```{toctree}\n:hidden:\n:caption: On this site\n\n/web/api\n/web/try\n```\n"
+
 LINK = re.compile(r"(?P<before>!?\[[^\]]*\]\()(?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 #: Code, whose brackets are no links.
 CODE = re.compile(r"^(?P<fence>```+).*?^(?P=fence)|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -123,7 +126,7 @@ def read(app: Sphinx, name: str, text: list[str]) -> None:
         there = f"{REPOSITORY}/{'tree' if path.is_dir() else 'blob'}/main/{inside}{match['anchor'] or ''}"
         page = page[: match.start()] + f"{match['before']}{there})" + page[match.end() :]
     if name == root_doc:
-        page += contents(page)
+        page += contents(page) + SITE_ONLY
     elif name == "web/api":
         page += api()
     text[0] = page
