@@ -29,8 +29,8 @@ def modules():
     for each in pkgutil.walk_packages(hopyard.__path__, "hopyard."):
         importlib.import_module(each.name)
 
-if SYSTEM == "win32":
-    # Libraries that are imported on Windows need modules of Windows: they come first, and Hopyard's modules once more.
+if SYSTEM == "win32" or sys.argv[1:] == ["import"]:
+    # Libraries need modules of the system on which they are imported: they come first, and Hopyard once more after.
     modules()
     for name in [name for name in sys.modules if f"{name}.".startswith("hopyard.") and name != "hopyard._core"]:
         del sys.modules[name]
