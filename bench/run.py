@@ -308,6 +308,7 @@ def main() -> None:
     folder = HERE / "results"
     folder.mkdir(exist_ok=True)
     head = (
+        "# Speed beside ns-2, ns-3 and others\n\n"
         "Made by `make bench`. The measured peak memory of the peers is at least that of the "
         "measuring process. Ratios are relative to the core over the same simulated time.\n\n"
     )

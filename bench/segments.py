@@ -108,7 +108,10 @@ def main() -> None:
         return
     text = describe(costs)
     print(text)
-    head = "Made by `make bench`: CPU time of a whole process, divided by the number of segments that it sent.\n\n"
+    head = (
+        "# What a segment costs with each variant\n\n"
+        "Made by `make bench`: CPU time of a whole process, divided by the number of segments that it sent.\n\n"
+    )
     (HERE / "results").mkdir(exist_ok=True)
     (HERE / "results" / "segments.md").write_text(head + text)
 

@@ -153,7 +153,9 @@ def build(release: Release) -> str:
         if find_spec("ziglang") is None:
             raise MissingError("there is no ziglang: pip install --requirement requirements/release.txt")
         options += ["--zig", "--compatibility", "manylinux2014"]
-    module("maturin", "build", *options, "--interpreter", sys.executable)
+    # maturin looks for zig in the first Python on the path.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    module("maturin", "build", *options, "--interpreter", sys.executable, PATH=path)
     module("maturin", "sdist", "--out", release.dist)
     module(
         "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", release.dist, ROOT / "kernels"
@@ -188,7 +190,7 @@ def stable(release: Release) -> str:
 
 
 def newcomer(release: Release) -> str:
-    """A new environment, without a compiler: from `pip install` to a first table and a plot, timed."""
+    """A new environment, without a compiler: from `pip install` to a first table, a plot and a replay, timed."""
     with tempfile.TemporaryDirectory(prefix="hopyard-release-") as folder:
         place = Path(folder)
         venv.create(place / "env", with_pip=True)
@@ -209,33 +211,18 @@ def newcomer(release: Release) -> str:
             assert done.returncode == 0, f"{what}: {done.stdout}{done.stderr}"
             told.append(f"{what} {time.monotonic() - before:.1f} s")
 
-        timed(
-            "install",
-            bin_ / "python",
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--only-binary",
-            ":all:",
-            release.wheel("hopyard"),
-        )
+        pip = (bin_ / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:")
+        variants = ("--set", "flow.tcp=newreno,vegas")
+        timed("install", *pip, release.wheel("hopyard"))
         timed("scenario", bin_ / "hopyard", "new", "chain", "-o", "chain.toml")
-        timed(
-            "first table",
-            bin_ / "hopyard",
-            "run",
-            "chain.toml",
-            "--set",
-            "flow.tcp=newreno,vegas",
-            "--plot",
-            "--out",
-            "out",
-        )
+        timed("first table", bin_ / "hopyard", "run", "chain.toml", *variants, "--out", "out")
         took = time.monotonic() - begun
         # That depends on the network and on what else the machine does: it is told, and fails nothing.
         soon = f"{took:.1f} s to the first table ({'at most' if took <= SOON else 'more than'} {SOON:.0f} s)"
-        assert (place / "out" / "goodput.png").is_file()
+        timed("plot", bin_ / "hopyard", "plot", "out", "--measure", "goodput", "-o", "goodput.png")
+        timed("replay", bin_ / "hopyard", "replay", "chain.toml", *variants, "-o", "replay.html")
+        missing = [name for name in ("goodput.png", "replay.html") if not (place / name).is_file()]
+        assert not missing, f"expected {' and '.join(missing)}"
         timed("digests", bin_ / "python", ROOT / "tests" / "digests.py", "--check")
         return f"{soon}: {', '.join(told)}"
 

@@ -83,8 +83,12 @@ class Browser:
     def open(self, address: str) -> None:
         """Opens a page, and waits until it has read its recordings."""
         self._call("Page.navigate", url="about:blank")
-        self._call("Page.navigate", url=address)
+        self.go(address)
         self.until("document.body && document.body.dataset.ready === 'true' && document.body.dataset.drawn > 0")
+
+    def go(self, address: str) -> None:
+        """Opens any page."""
+        self._call("Page.navigate", url=address)
 
     def value(self, expression: str) -> Any:
         """The value of an expression in the page."""

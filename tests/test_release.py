@@ -11,6 +11,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import browser
 import digests
 import hopyard
 import hopyard_kernels
@@ -69,20 +70,40 @@ def test_the_workflows_have_no_mistake_that_actionlint_knows() -> None:
     CHECK["workflows"]()
 
 
-def test_the_site_has_no_warning(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built without a warning."""
     if importlib.util.find_spec("sphinx") is None or importlib.util.find_spec("myst_parser") is None:
         pytest.skip("sphinx is not installed")
+    place = tmp_path_factory.mktemp("site")
     line = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "--conf-dir", str(WEB)]
     done = subprocess.run(
-        [*line, "--doctree-dir", str(tmp_path / "trees"), str(ROOT), str(tmp_path / "site")],
+        [*line, "--doctree-dir", str(place / "trees"), str(ROOT), str(place / "site")],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "site" / "docs" / "start" / "install.html").read_text(encoding="utf-8")
+    return place / "site"
+
+
+def test_the_site_has_its_pages(site: Path) -> None:
+    page = (site / "docs" / "start" / "install.html").read_text(encoding="utf-8")
     assert 'href="../guide/studies.html"' in page
-    assert "hopyard.run" in (tmp_path / "site" / "web" / "api.html").read_text(encoding="utf-8")
+    assert "hopyard.run" in (site / "web" / "api.html").read_text(encoding="utf-8")
+    for only in ("api", "try"):
+        assert f'href="../../web/{only}.html"' in page
+
+
+def test_the_site_is_searched_without_a_server(site: Path, tmp_path: Path) -> None:
+    if browser.found() is None:
+        pytest.skip("there is no Chromium")
+    with browser.Browser(tmp_path, 1280, 800) as page:
+        page.go(f"{(site / 'search.html').as_uri()}?q=westwood")
+        page.until("document.querySelector('#search-results .search-summary')?.textContent.includes('found')")
+        found = page.value("[...document.querySelectorAll('#search-results li a')].map(it => it.getAttribute('href'))")
+    assert any(address.startswith("docs/models/westwood.html") for address in found), found
+    assert not [address for address in found if not (site / address.partition("?")[0].partition("#")[0]).is_file()]
 
 
 def test_the_page_that_runs_a_scenario_gives_a_table_and_a_plot(

@@ -1,7 +1,8 @@
 """The configuration of Sphinx: the pages of the repository as a site.
 
 The pages are written for the repository, where a link may lead to any file. Here a link to a page stays one, and a link
-to any other file leads to the repository. A link that leads nowhere is a warning, and a warning ends `make site`.
+to any other file leads to the repository. A link that leads nowhere is a warning, and so is a page without a title.
+A warning ends `make site`.
 """
 
 from __future__ import annotations
@@ -68,6 +69,9 @@ html_css_files = ["hopyard.css"]
 # Pygments has no name for this.
 lexers["csv"] = TextLexer()
 
+#: The pages that only the site has.
+SITE_ONLY = "\n```{toctree}\n:hidden:\n:caption: On this site\n\n/web/api\n/web/try\n```\n"
+
 LINK = re.compile(r"(?P<before>!?\[[^\]]*\]\()(?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 #: Code, whose brackets are no links.
 CODE = re.compile(r"^(?P<fence>```+).*?^(?P=fence)|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -108,6 +112,8 @@ def read(app: Sphinx, name: str, text: list[str]) -> None:
     """Leads the links of a page to other files than pages and pictures to the repository."""
     folder = (ROOT / f"{name}.md").parent
     page = text[0]
+    if not re.search(r"^# ", page, re.MULTILINE):
+        log.warning("the page has no title: expected a line that begins with '# '", location=name)
     for match in reversed(list(links(page))):
         path = Path(posixpath.normpath(folder / match["target"]))
         inside = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) and path.exists() else None
@@ -120,7 +126,7 @@ def read(app: Sphinx, name: str, text: list[str]) -> None:
         there = f"{REPOSITORY}/{'tree' if path.is_dir() else 'blob'}/main/{inside}{match['anchor'] or ''}"
         page = page[: match.start()] + f"{match['before']}{there})" + page[match.end() :]
     if name == root_doc:
-        page += contents(page)
+        page += contents(page) + SITE_ONLY
     elif name == "web/api":
         page += api()
     text[0] = page

@@ -1,5 +1,5 @@
 // Runs scenarios with Hopyard in Pyodide. One message in is one comparison; messages out are what the page shows.
-"use strict";
+// Pyodide starts in no worker but a module.
 
 // Another address of Pyodide, and of Hopyard's wheel, can be given to test the page: try-worker.js?pyodide=…&wheel=…
 const given = new URLSearchParams(location.search);
@@ -10,7 +10,7 @@ let ready = null;
 
 async function load() {
   postMessage({ state: "Fetches Python …" });
-  importScripts(`${PYODIDE}pyodide.js`);
+  const { loadPyodide } = await import(`${PYODIDE}pyodide.mjs`);
   const pyodide = await loadPyodide({ indexURL: PYODIDE, env: { MPLBACKEND: "Agg" } });
   postMessage({ state: "Fetches Hopyard and its libraries …" });
   await pyodide.loadPackage("micropip");

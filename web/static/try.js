@@ -31,7 +31,7 @@
       return;
     }
     if (worker === null) {
-      worker = new Worker(new URL("try-worker.js", base));
+      worker = new Worker(new URL("try-worker.js", base), { type: "module" });
       worker.onmessage = (event) => show(event.data);
       worker.onerror = (event) => failed(`The worker has failed: ${event.message}`);
     }

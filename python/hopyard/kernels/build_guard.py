@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 #: The signals that end a build, and not its guard.
-IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU)
+IGNORED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU")
 #: How often it is tried: processes that are killed may write for a moment.
 TRIES = 200
 
@@ -35,8 +35,8 @@ def members(group: int) -> list[int]:
 
 def main() -> int:
     """Waits for the end of the pipe, and removes what there is."""
-    for number in IGNORED:
-        signal.signal(number, signal.SIG_IGN)
+    for name in IGNORED:
+        signal.signal(signal.Signals[name], signal.SIG_IGN)
     folder = Path(sys.argv[1])
     print("ready", flush=True)
     sys.stdin.read()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,8 @@ def check(cases: Sequence[Planned], threads: int) -> None:
 
 def _room() -> int | None:
     """The bytes by which the process may grow; none if there is no limit, or it is not known."""
+    if sys.platform == "win32":
+        return None
     try:
         import resource
 
