@@ -9,6 +9,7 @@ import click
 
 from hopyard.cli.options import SET, WITH, Comparing, Named
 from hopyard.cli.output import NOT_WRITTEN, of, say, tell
+from hopyard.files import check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,6 +73,11 @@ def replay(
     output = output or Path(f"{targets[0].resolve().stem}-replay.html")
     if output.resolve() in {path.resolve() for path in targets}:
         raise click.UsageError(f"{output} is what is to be shown: expected another file for the page")
+    try:
+        check_folder(output)
+    except OSError as error:
+        say(f"error: {of(error)}")
+        context.exit(NOT_WRITTEN)
     if recorded:
         if len(recorded) < len(targets) or settings or seed is not None or case or against:
             raise click.UsageError("recordings are shown as they are: expected one or two of them, and -o alone")

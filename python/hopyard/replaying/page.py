@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard.errors import path_of
-from hopyard.files import whole
+from hopyard.files import check_folder, whole
 from hopyard.replaying.recording import MAGIC, MOST_ROWS, chosen, of_folder, of_scenario
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ def replay(
     place = path_of(output, "a file for the replay")
     if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows < 1:
         raise ValueError(f"rows: expected a whole number from 1 on, found {rows!r}")
+    # A run may take minutes.
+    check_folder(place)
     folder = Path(source) if isinstance(source, str | Path) and Path(source).is_dir() else None
     if folder is not None:
         if seed is not None or set:
