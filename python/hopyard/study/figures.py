@@ -359,7 +359,7 @@ def _boxes(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, 
                     widths=width * 0.8,
                     patch_artist=True,
                     manage_ticks=False,
-                    medianprops={"color": "black"},
+                    medianprops={"color": "black", "linewidth": 2.5},
                     flierprops={"markersize": 3},
                 )
                 low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
