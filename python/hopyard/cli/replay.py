@@ -66,6 +66,7 @@ def replay(
     results: its run is made again, and must have the same digest. Two cases, as with --set flow.tcp=newreno,vegas,
     and two recordings stand side by side. The page is one file, which needs neither a server nor a network.
     """
+    from hopyard.cli.studies import check_scenarios
     from hopyard.replaying.page import ENDING, write
     from hopyard.replaying.recording import MOST_ROWS, chosen, of_folder, of_scenario
 
@@ -86,6 +87,7 @@ def replay(
         raise click.UsageError("expected one scenario or folder of results, or two recordings")
     else:
         target = targets[0]
+        check_scenarios([target])
         if target.is_dir():
             if settings or seed is not None:
                 raise click.UsageError(f"{target} is a folder of results: --case KEY=V chooses among its cases")

@@ -14,6 +14,7 @@ from hopyard.cli.options import WIDTH
 from hopyard.cli.output import FAILED, NOT_WRITTEN, of, say
 from hopyard.cli.points import Chosen, read_only, stored_points, tell, tell_absent
 from hopyard.errors import StoreError
+from hopyard.files import check_folder
 from hopyard.terminal import signals
 from hopyard.terminal.words import many
 
@@ -240,6 +241,8 @@ def _sweep(study: Study, given: dict[str, Any]) -> Outcome:
         raise click.UsageError("--until-measure needs --until")
     if given["watch"] is not None and given["watch"].suffix not in (".html", ".htm"):
         raise click.UsageError(f"--watch {given['watch']}: expected a name that ends in .html")
+    if given["watch"] is not None:
+        check_folder(given["watch"])
     executor = _executor(given)
     try:
         page = None
