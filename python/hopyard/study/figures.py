@@ -338,6 +338,9 @@ def _bars(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, A
                         label=None if said else source.study.document.published_title,
                     )
                     said = True
+    if len(places) == 1:
+        # One group alone would be as wide as the figure.
+        axis.set_xlim(places[0] - 1.2, places[0] + 1.2)
     _label_of_means(axis, figure, source)
 
 
