@@ -151,6 +151,8 @@ def test_a_sweep_writes_a_page(folder: Path) -> None:
     assert page.count("3 of 3") == 6
     assert command("sweep", "study.toml", "--out", "store", "--watch", "w.txt").exit_code == 2
     done = command("sweep", "study.toml", "--out", "other", "--watch", str(folder / "none" / "w.html"))
+    assert "w.html: No such file or directory: expected a folder that can be written, found" in done.output
+    assert "shows the progress" not in done.output
     assert done.exit_code != 0
     assert "none" in done.output
 

@@ -114,11 +114,43 @@ def test_what_cannot_be_shown_is_an_error(
     assert not list(tmp_path.glob("*.html"))
 
 
+def test_where_no_page_can_be_is_known_before_the_run(
+    short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(*_: object) -> bytes:
+        raise AssertionError("the run is made")
+
+    monkeypatch.setattr(Wanted, "record", made)
+    (tmp_path / "file").touch()
+    for folder, why in (("nowhere", "No such file or directory"), ("file", "Not a directory")):
+        place = tmp_path / folder / "x.html"
+        told = f"{place}: {why}: expected a folder that can be written, found {tmp_path / folder}"
+        result = command("replay", short, "-o", place)
+        assert result.exit_code == 3
+        assert told in result.output
+        with pytest.raises(OSError, match="expected a folder"):
+            hopyard.replay(short, place)
+
+
+def test_a_study_is_no_scenario(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text('title = "A study"\nscenario = "chain.toml"\n[axes.tcp]\nkey = "flow.tcp"\n')
+    for target in (tmp_path, tmp_path / "study.toml"):
+        result = command("replay", target, "-o", tmp_path / "x.html")
+        assert result.exit_code == 2
+        assert f"{target} is a study: hopyard sweep {target} makes its runs" in result.output
+
+
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.hopyard-replay").write_bytes(b"something else")
     result = command("replay", tmp_path / "a.hopyard-replay", "-o", tmp_path / "a.html")
     assert result.exit_code == 2
     assert "expected one of this version, which begins with" in result.output
+    made = hopyard.replay(SHORT, tmp_path / "b.hopyard-replay")
+    made.write_bytes(made.read_bytes()[:-100])
+    result = command("replay", made, "-o", tmp_path / "b.html")
+    assert result.exit_code == 2
+    assert f"expected a whole one, found {made.stat().st_size} bytes: " in result.output
+    assert not (tmp_path / "b.html").exists()
     with pytest.raises(ValueError, match="expected one recording, or two to be compared, found 0"):
         page([])
 
@@ -189,6 +221,27 @@ def test_one_run_is_drawn_and_stepped(window: browser.Browser) -> None:
     assert at(window) == times[1]
     window.key("ArrowRight", shift=True)
     assert at(window) == times[1] + 6e6 / 100
+    assert window.errors == []
+
+
+@in_browser
+def test_nodes_are_where_they_are_however_one_came_there(window: browser.Browser) -> None:
+    # Six nodes that turn several times a second.
+    restless = {
+        "name": "restless",
+        "duration": "20 s",
+        "nodes": {"count": 6, "area": ["100 m", "100 m"]},
+        "mobility": {"model": "random_waypoint", "random_waypoint": {"speed_min": "90 m/s", "speed_max": "99 m/s"}},
+        "flow": [{"from": 0, "to": 5}],
+    }
+    page = hopyard.replay(restless, window.folder / "restless.html")
+    window.open(f"file://{page}#t=10")
+    direct = shown(window)
+    for time in (3, 17, 10):
+        window.value(f"location.hash = 't={time}'")
+        window.until(f"document.body.dataset.time === '{time}000000'")
+        pixels = shown(window)
+        assert np.array_equal(pixels, direct) == (time == 10)
     assert window.errors == []
 
 

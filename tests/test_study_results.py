@@ -271,3 +271,57 @@ def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> No
     assert [row["goodput interval"] for row in rows] == ["anytime-valid", "Student"]
     audit = command("audit", "study.toml", "--out", "store").output
     assert "until an interval was narrow enough in 1 configuration; means of these are" in audit
+
+
+def test_points_of_one_movement_are_compared_run_by_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("chain.toml").write_text(CHAIN)
+    axes = '[axes.hops]\nkey = "nodes.count"\nvalues = [3, 4]\n'
+    axes += '[axes.sender]\nkey = "flow.tcp"\nvalues = ["newreno", "vegas", "cubic"]\n'
+    head = 'title = "Senders"\nscenario = "chain.toml"\nruns = 3\nmeasures = ["delay"]\n'
+    Path("study.toml").write_text(head + axes)
+    _sweep()
+
+    def differences(*arguments: str) -> tuple[str, dict[tuple[str, str], float]]:
+        result = command("results", "study.toml", "--out", "store", *arguments)
+        assert result.exit_code == 0, result.output
+        _, _, said = result.output.partition("difference from ")
+        rows = [line.split() for line in said.splitlines()[1:] if line.strip()[:2] in ("3 ", "4 ")]
+        return said.partition(",")[0], {(row[0], row[1]): float(row[2]) for row in rows}
+
+    found = load_results("study.toml", out="store", measures="delay", frame="pyarrow").to_pylist()
+    mean = {
+        (hops, sender): sum(row["delay"] for row in found if (row["hops"], row["sender"]) == (hops, sender)) / 3
+        for hops in (3, 4)
+        for sender in ("newreno", "vegas", "cubic")
+    }
+    for base, arguments in (("newreno", []), ("cubic", ["--against", "sender=cubic"])):
+        name, shown = differences(*arguments)
+        assert name == f"sender = {base}"
+        assert set(shown) == {(hops, each) for hops in "34" for each in ("newreno", "vegas", "cubic") if each != base}
+        for (hops, sender), value in shown.items():
+            exact = mean[int(hops), sender] - mean[int(hops), base]
+            assert value == pytest.approx(exact, abs=max(1, abs(exact) / 10))
+    # Chains of different length do not have the same places.
+    name, shown = differences("--against", "hops=3")
+    assert (name, shown) == ("", {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--against", "sender=Vega"], "the axis sender has no value 'Vega'"),
+        (["--against", "tcp=Vegas"], "no axis is called 'tcp'"),
+        (["--against", "Vegas"], "expected AXIS=VALUE, found 'Vegas'"),
+        (["--against", "sender=NewReno", "--against", "sender=Vegas"], "expected one value of sender, found"),
+        (["--against", "sender=NewReno", "--each"], "--against and --each exclude each other"),
+        (["--against", "sender=NewReno", "-o", "x.csv"], "--against and --output exclude each other"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_what_points_cannot_be_compared_with(arguments: list[str], told: str) -> None:
+    _sweep()
+    result = command("results", "study.toml", "--out", "store", *arguments)
+    assert result.exit_code == 2
+    assert told in result.output
+    assert not Path("x.csv").exists()

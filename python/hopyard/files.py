@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -14,6 +15,21 @@ if TYPE_CHECKING:
 def unfinished(path: Path) -> Path:
     """The name under which a file is written until it is whole."""
     return path.with_name(f".{path.name}.part{path.suffix}")
+
+
+def check_folder(path: Path) -> None:
+    """Checks that the folder of a file is there, before the work whose result the file is to have.
+
+    Raises:
+        OSError: when there is no such folder, or it cannot be written.
+    """
+    folder, code = path.parent, 0
+    if not folder.is_dir():
+        code = errno.ENOTDIR if folder.exists() else errno.ENOENT
+    elif not os.access(folder, os.W_OK):
+        code = errno.EACCES
+    if code:
+        raise OSError(code, f"{os.strerror(code)}: expected a folder that can be written, found {folder}", str(path))
 
 
 def whole(path: Path, save: Callable[[Path], object]) -> None:

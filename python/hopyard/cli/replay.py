@@ -9,6 +9,7 @@ import click
 
 from hopyard.cli.options import SET, WITH, Comparing, Named
 from hopyard.cli.output import NOT_WRITTEN, of, say, tell
+from hopyard.files import check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,6 +66,7 @@ def replay(
     results: its run is made again, and must have the same digest. Two cases, as with --set flow.tcp=newreno,vegas,
     and two recordings stand side by side. The page is one file, which needs neither a server nor a network.
     """
+    from hopyard.cli.studies import check_scenarios
     from hopyard.replaying.page import ENDING, write
     from hopyard.replaying.recording import MOST_ROWS, chosen, of_folder, of_scenario
 
@@ -72,6 +74,11 @@ def replay(
     output = output or Path(f"{targets[0].resolve().stem}-replay.html")
     if output.resolve() in {path.resolve() for path in targets}:
         raise click.UsageError(f"{output} is what is to be shown: expected another file for the page")
+    try:
+        check_folder(output)
+    except OSError as error:
+        say(f"error: {of(error)}")
+        context.exit(NOT_WRITTEN)
     if recorded:
         if len(recorded) < len(targets) or settings or seed is not None or case or against:
             raise click.UsageError("recordings are shown as they are: expected one or two of them, and -o alone")
@@ -80,6 +87,7 @@ def replay(
         raise click.UsageError("expected one scenario or folder of results, or two recordings")
     else:
         target = targets[0]
+        check_scenarios([target])
         if target.is_dir():
             if settings or seed is not None:
                 raise click.UsageError(f"{target} is a folder of results: --case KEY=V chooses among its cases")

@@ -14,6 +14,7 @@ from hopyard.cli.options import WIDTH
 from hopyard.cli.output import FAILED, NOT_WRITTEN, of, say
 from hopyard.cli.points import Chosen, read_only, stored_points, tell, tell_absent
 from hopyard.errors import StoreError
+from hopyard.files import check_folder
 from hopyard.terminal import signals
 from hopyard.terminal.words import many
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hopyard.study.file import Study
-    from hopyard.study.points import Point
     from hopyard.study.sweep import Executor, Outcome, Until
 
 #: What a study has, and a scenario has not, at the beginning of a line.
@@ -241,6 +241,8 @@ def _sweep(study: Study, given: dict[str, Any]) -> Outcome:
         raise click.UsageError("--until-measure needs --until")
     if given["watch"] is not None and given["watch"].suffix not in (".html", ".htm"):
         raise click.UsageError(f"--watch {given['watch']}: expected a name that ends in .html")
+    if given["watch"] is not None:
+        check_folder(given["watch"])
     executor = _executor(given)
     try:
         page = None
@@ -344,6 +346,14 @@ def _status(study: Study, given: dict[str, Any]) -> int:
 @_SEED
 @ONLY
 @_MEASURE
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="AXIS=VALUE",
+    callback=read_only,
+    help="Show how much more each point has than the one with this value of the axis, and the same other values; "
+    "otherwise than the first one.",
+)
 @click.option("--each", is_flag=True, help="A row for each run instead of one for each point.")
 @click.option(
     "-o",
@@ -360,13 +370,16 @@ def results(
     seed: int | None,
     only: Chosen,
     measures: Sequence[str],
+    against: Chosen,
     each: bool,
     output: Path | None,
 ) -> None:
     """Show what the store of a STUDY holds: each point's means with their 95 % intervals.
 
-    It can be read while a sweep is writing.
+    Points whose runs meet the same movement are compared run by run: a second table has the differences. The store
+    can be read while a sweep is writing.
     """
+    from hopyard.cli.study_tables import one_case, show
     from hopyard.study import tables
     from hopyard.study.parsing import load
     from hopyard.study.points import points
@@ -375,7 +388,10 @@ def results(
 
     if output is not None and output.suffix not in (".csv", ".parquet"):
         raise click.UsageError(f"{output}: expected a name that ends in .csv or .parquet")
+    if against and (each or output is not None):
+        raise click.UsageError(f"--against and {'--each' if each else '--output'} exclude each other")
     found = load(study)
+    base = one_case(against.of(found)) if against else None
     chosen = chosen_measures(found, measures)
     wanted = only.of(found)
     mine = points(found, quick=quick, seed=seed, only=wanted)
@@ -385,7 +401,7 @@ def results(
         tell_absent(values, stored, chosen)
         table = tables.each_run(stored, values, chosen) if each else tables.whole(found, stored, values, chosen)
         if output is None and not each:
-            _show(found, stored, values, chosen)
+            show(found, stored, values, chosen, base)
             return
     if output is None:
         from pyarrow import csv
@@ -400,44 +416,6 @@ def results(
         say(f"error: {of(error)}")
         context.exit(NOT_WRITTEN)
     tell(f"{output}: {many(len(table), 'row')}")
-
-
-def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence[str]) -> None:
-    from hopyard.study.tables import ANYTIME, MARK
-    from hopyard.terminal import tables as terminal
-    from hopyard.terminal.tables import Names, Numbers, console
-
-    out = console()
-    for experiment in study.experiments:
-        mine = [point for point in points if point.experiment == experiment]
-        if not any(point.planned.runs for point in mine):
-            continue
-        title = study.document.title
-        if len(study.experiments) > 1:
-            title = f"{title}: {study.experiments[experiment].title or experiment}"
-        terminal.say(out, (title, "bold"), (" (mean ± 95 % interval)", ""))
-        names = [Names(name, [point.labels[name] for point in mine]) for name in mine[0].labels]
-        marks = [f" {MARK}" if values.watched([point]) else "" for point in mine]
-        counts = [point.runs for point in mine]
-        names.append(Names("runs", [f"{n}{mark}" for n, mark in zip(counts, marks, strict=True)]))
-        # A comparison is watched at all points, where one of them is.
-        more = {
-            name: MARK
-            for name in measures
-            if any(values.watched([each], name) and not values.watched([each]) for each in mine)
-        }
-        numbers = [
-            Numbers(
-                values.title(name)[0] + more.get(name, ""),
-                values.title(name)[1],
-                [values.estimate(point, name).parts() for point in mine],
-            )
-            for name in measures
-        ]
-        terminal.show(out, names, numbers)
-        if any(marks):
-            note = f"{MARK} {ANYTIME} interval: runs were added until one was narrow enough"
-            terminal.say(out, (note, "dim"))
 
 
 @click.command()

@@ -65,7 +65,10 @@ def spread(results: Measured, measure: str, kind: str) -> Plot:
                 found,
                 orientation="horizontal",
                 widths=0.6,
-                medianprops={"color": "black"},
+                patch_artist=True,
+                boxprops={"facecolor": "#d9e6f2"},
+                # It is told from an edge of the box that it falls together with.
+                medianprops={"color": "black", "linewidth": 3.0},
                 flierprops={"markersize": 3},
             )
             ticks = ["\n".join(fold(name, NAME)) for name in names]

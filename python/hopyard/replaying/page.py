@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard.errors import path_of
-from hopyard.files import whole
+from hopyard.files import check_folder, whole
 from hopyard.replaying.recording import MAGIC, MOST_ROWS, chosen, of_folder, of_scenario
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def page(recordings: Sequence[bytes]) -> str:
     """The page that shows one recording, or two side by side.
 
     Raises:
-        ValueError: when there is none, or are more than two, or one is no recording.
+        ValueError: when there is none, or are more than two, or one is no whole recording.
     """
     if len(recordings) not in (1, 2):
         raise ValueError(f"expected one recording, or two to be compared, found {len(recordings)}")
@@ -35,6 +36,11 @@ def page(recordings: Sequence[bytes]) -> str:
         if not recording.startswith(MAGIC):
             start = recording[: len(MAGIC)]
             raise ValueError(f"recording {place}: expected one of this version, which begins with {MAGIC!r}: {start!r}")
+        try:
+            zlib.decompress(recording[len(MAGIC) :])
+        except zlib.error as error:
+            size = len(recording)
+            raise ValueError(f"recording {place}: expected a whole one, found {size} bytes: {error}") from None
     player = Path(__file__).with_name("player.html").read_text(encoding="utf-8")
     packed = (base64.b64encode(each).decode("ascii") for each in recordings)
     scripts = "\n".join(f'<script type="text/plain" class="run">{text}</script>' for text in packed)
@@ -95,6 +101,8 @@ def replay(
     place = path_of(output, "a file for the replay")
     if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows < 1:
         raise ValueError(f"rows: expected a whole number from 1 on, found {rows!r}")
+    # A run may take minutes.
+    check_folder(place)
     folder = Path(source) if isinstance(source, str | Path) and Path(source).is_dir() else None
     if folder is not None:
         if seed is not None or set:

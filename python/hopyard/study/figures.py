@@ -338,6 +338,9 @@ def _bars(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, A
                         label=None if said else source.study.document.published_title,
                     )
                     said = True
+    if len(places) == 1:
+        # One group alone would be as wide as the figure.
+        axis.set_xlim(places[0] - 1.2, places[0] + 1.2)
     _label_of_means(axis, figure, source)
 
 
@@ -359,7 +362,7 @@ def _boxes(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, 
                     widths=width * 0.8,
                     patch_artist=True,
                     manage_ticks=False,
-                    medianprops={"color": "black"},
+                    medianprops={"color": "black", "linewidth": 2.5},
                     flierprops={"markersize": 3},
                 )
                 low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])

@@ -141,8 +141,8 @@ def _cell(cell: Cell | None, grid: Grid) -> tuple[list[tuple[str, bool]], float 
         lines.append((f"difference {' ± '.join(part for part in signed(cell.difference) if part)}", False))
     if cell.ratio is not None and not math.isnan(cell.ratio.figure):
         low, high = cell.ratio.low, cell.ratio.high
-        # One run has no interval.
-        ends = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+        # One run has no interval; few runs may allow every ratio.
+        ends = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})" if math.isfinite(high - low) else " (no bounds)"
         lines.append((f"{cell.ratio.figure:.2f} times{ends}", False))
     if cell.published is not None:
         far = cell.departure is not None and abs(cell.departure) >= MARKED

@@ -261,7 +261,7 @@ def sweep(
             with watcher() if shown else nullcontext(_watch(progress)) as own:
                 watch = _both(own, page)
                 if page is not None:
-                    page.begin(lambda: _rows(outcome.points, folder.store))
+                    page.begin(lambda: _rows(study, outcome.points, folder.store))
                 if numbers:
                     chosen = [_restricted(each, numbers) for each in chosen]
                 work.fill(chosen, watch, retry=retry or bool(numbers))
@@ -304,8 +304,13 @@ def _both(first: Watch | None, second: Watch | None) -> Watch | None:
     return tell
 
 
-def _rows(found: Sequence[Point], store: Reader) -> list[Row]:
-    return [(str(it.point), it.point.planned.key, it.wanted, it.done, it.failed) for it in status(found, store)]
+def _rows(study: Study, found: Sequence[Point], store: Reader) -> list[Row]:
+    def name(point: Point) -> str:
+        # Points of several experiments may have the same values.
+        title = study.experiments[point.experiment].title or point.experiment
+        return f"{title}: {point}" if len(study.experiments) > 1 else str(point)
+
+    return [(name(it.point), it.point.planned.key, it.wanted, it.done, it.failed) for it in status(found, store)]
 
 
 def _ended(outcome: Outcome, stop: Stop) -> str:

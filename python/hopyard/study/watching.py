@@ -42,7 +42,7 @@ dd { font-size: 1.25rem; font-variant-numeric: tabular-nums; margin: 0; }
 .bar i { background: #0072b2; height: 100%; }
 .bar i.bad { background: repeating-linear-gradient(45deg, #d55e00 0 4px, #fff 4px 6px); }
 td .bar { height: .6rem; min-width: 6rem; }
-svg { border: 1px solid #ddd; display: block; height: 8rem; width: 100%; }
+svg { border: 1px solid #ddd; box-sizing: border-box; display: block; height: 8rem; width: 100%; }
 table { border-collapse: collapse; font-size: .92rem; width: 100%; }
 td { border-bottom: 1px solid #ddd; overflow-wrap: anywhere; padding: .25rem .5rem .25rem 0; }
 td.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }

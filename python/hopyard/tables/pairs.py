@@ -12,6 +12,7 @@ from hopyard.tables.labels import Compared, short_keys, varying
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
+    from hopyard import _core
     from hopyard.scenario.scenario import Scenario
     from hopyard.statistics.estimates import Estimate
     from hopyard.tables.arrays import Integers
@@ -163,9 +164,12 @@ def _met(results: Paired, cases: Sequence[Case], case: Case) -> Hashable:
 
 def _places(results: Paired, case: Case) -> object:
     """The parts of a case's scenario that say where nodes are; its name, where the scenario is not known."""
-    if results.origin is None:
-        return case.scenario
-    document = json.loads(results.scenario(case).core.to_json(defaults=True))
+    return case.scenario if results.origin is None else places(results.scenario(case).core)
+
+
+def places(core: _core.Scenario) -> object:
+    """The parts of a complete scenario that say where nodes are, as something for JSON."""
+    document = json.loads(core.to_json(defaults=True))
     still = [key.partition(".")[2] for key in STILL]
     nodes = {key: each for key, each in document.get("nodes", {}).items() if key not in still}
     return [nodes, *(document.get(name) for name in MOVES[1:])]
