@@ -135,6 +135,7 @@ packetdrill:
 # NOBODY=PYTHON, a Python with Hopyard that every user can start, also as a user without rights.
 kernels: $(VENV)/installed
 	$(BIN)/python -m validation.kernels cost
+	$(BIN)/python -m validation.kernels nodes
 	$(BIN)/python -m validation.kernels repeated $(if $(NOBODY),--nobody $(NOBODY))
 
 # How often the intervals of hopyard.statistics have the truth: validation/results/coverage_*.csv and docs/guide/statistics.md.

@@ -1,8 +1,9 @@
-"""Measures kernels in simulated time: `python -m validation.kernels repeated|cost`.
+"""Measures kernels in simulated time: `python -m validation.kernels repeated|cost|nodes`.
 
 `repeated` makes the same run again and again, and counts how many have the digest and the capture
 of the first. `cost` tells processor time for each data segment and for each second of an idle
-kernel, and what fifty kernels at once take. Both write a table in `validation/results`.
+kernel, and what fifty kernels at once take. `nodes` tells what fifty and a hundred nodes with babeld take.
+Each writes a table in `validation/results`.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ ONCE = Path(__file__).parent / "once.py"
 #: The table of runs that were made again and again, and how busy the machine was meanwhile. The
 #: idle runs come first: nothing has to rest during the others.
 REPEATED = "kernels_repeated.csv"
+#: The table of what nodes that are kernels take.
+NODES = "kernels_nodes.csv"
 STATES = ("idle", "loaded")
 #: The scenarios of these runs: a network of Hopyard's nodes, and kernels that are nodes themselves.
-SCENARIOS = ("mixed", "babeld")
+SCENARIOS = ("mixed", "babeld", "batman_v")
 #: The number of the user without rights.
 NOBODY = 65534
 #: For each stack the sizes of two transfers, and the duration of the runs: their difference is free
@@ -42,6 +45,25 @@ NOBODY = 65534
 TRANSFERS = {"linux": ("1 MB", "11 MB", "100 s"), "hopyard": ("1 MB", "1 GB", "1000 s")}
 #: Durations of two runs in which nothing is sent but at their start, in seconds.
 IDLE = (100, 10_100)
+#: What fifty and a hundred nodes do: a scenario, and its settings. The area of a hundred nodes is twice that of fifty,
+#: so that a node has as many neighbours.
+MANY: dict[str, tuple[str, ...]] = {
+    "50 kernels boot": ("boot.toml",),
+    "50 kernels boot, and begin babeld": ("boot.toml", "linux.routing=babeld"),
+    "50 nodes with babeld, a flow of 1 s, 40 s": (
+        "routers.toml",
+        "flows.random=1",
+        'flows.start=[["39 s", "39 s"]]',
+        "duration=40 s",
+    ),
+    "50 nodes with babeld, 10 flows, 120 s": ("routers.toml",),
+    "100 nodes with babeld, 10 flows, 40 s": (
+        "routers.toml",
+        "nodes.count=100",
+        'nodes.area=[["1414 m", "1414 m"]]',
+        "duration=40 s",
+    ),
+}
 #: The kernels of the scenario `wire`.
 ENDS = 2
 #: How often each run of the costs is made; the least processor time counts.
@@ -55,7 +77,9 @@ class Found(TypedDict):
     capture: str
     cpu_s: float
     wall_s: float
+    kernels_s: float
     segments: int
+    goodput_kbps: list[float]
     memory_kb: int
 
 
@@ -161,7 +185,10 @@ def main() -> None:
 @click.option("--nobody", metavar="PYTHON", help="A Python with Hopyard that every user can start.")
 @click.option("--state", type=click.Choice(STATES), help="This state only; the other's rows stay.")
 @click.option("--scenario", type=click.Choice(SCENARIOS), help="This scenario only; the other's rows stay.")
-def repeated(runs: int, nobody: str | None, state: str | None, scenario: str | None) -> None:
+@click.option(
+    "--busy", "others", type=click.IntRange(min=1), help="Busy processes meanwhile, in place of two a processor."
+)
+def repeated(runs: int, nobody: str | None, state: str | None, scenario: str | None, others: int | None) -> None:
     """Make one run many times: all built versions, idle and under load, as root and as nobody."""
     cores = os.cpu_count() or 1
     made = [(name, each) for each in STATES for name in SCENARIOS if state in (None, each) and scenario in (None, name)]
@@ -171,15 +198,15 @@ def repeated(runs: int, nobody: str | None, state: str | None, scenario: str | N
             rows += [row for row in csv.DictReader(file) if (row["scenario"], row["state"]) not in made]
     built = {kernel.version for kernel in cache.built()}
     for name, each in made:
-        others = 2 * cores if each == "loaded" else 0
+        meanwhile = (others or 2 * cores) if each == "loaded" else 0
         for version in filter(built.__contains__, cache.VERSIONS):
-            with public() as kernels, busy(others):
+            with public() as kernels, busy(meanwhile):
                 for user, place in places(kernels, nobody):
                     row = compare(place, name, version, runs, jobs=cores)
                     head = {"scenario": name, "kernel": cache.newest(version).release, "state": each, "user": user}
                     rows.append(head | row)
                     click.echo(json.dumps(rows[-1]))
-    write(REPEATED, sorted(rows, key=_place))
+                    write(REPEATED, sorted(rows, key=_place))
 
 
 def _place(row: dict[str, object]) -> tuple[int, int]:
@@ -209,10 +236,9 @@ def costs(place: Place, version: str) -> list[dict[str, object]]:
     short, long = (least(place, "wire.toml", of, f"duration={each} s", "linux.sample=1000 s") for each in IDLE)
     idle = (long["cpu_s"] - short["cpu_s"]) / (IDLE[1] - IDLE[0]) / ENDS
     add("an idle kernel and second", 1e3 * idle, "ms")
-    for scenario, what in (("fifty.toml", "50 kernels, 60 s"), ("routers.toml", "50 nodes with babeld, 120 s")):
-        fifty = place.run(scenario, of)
-        for name, unit in (("cpu_s", "s"), ("wall_s", "s"), ("segments", ""), ("memory_kb", "kB")):
-            add(f"{what}: {name.partition('_')[0]}", fifty[name], unit)  # type: ignore[literal-required]
+    fifty = place.run("fifty.toml", of)
+    for name, unit in (("cpu_s", "s"), ("wall_s", "s"), ("segments", ""), ("memory_kb", "kB")):
+        add(f"50 kernels, 60 s: {name.partition('_')[0]}", fifty[name], unit)  # type: ignore[literal-required]
     return rows
 
 
@@ -221,6 +247,39 @@ def cost() -> None:
     """Measure processor time and memory; nothing else should run meanwhile."""
     place = Place(sys.executable, cache.root())
     write("kernels_cost.csv", [row for version in cache.VERSIONS for row in costs(place, version)])
+
+
+@main.command()
+@click.option("--only", metavar="TEXT", help="The rows that begin with this text only; the others stay.")
+def nodes(only: str | None) -> None:
+    """Measure nodes that are kernels: what they take to boot, with babeld alone, and with flows."""
+    place = Place(sys.executable, cache.root())
+    table = RESULTS / NODES
+    known: dict[str, dict[str, object]] = {}
+    if table.exists():
+        with table.open(newline="", encoding="utf-8") as file:
+            known = {row["what"]: dict(row) for row in csv.DictReader(file)}
+    for what, (scenario, *settings) in MANY.items():
+        if only is not None and not what.startswith(only):
+            continue
+        found = place.run(scenario, "linux.version=6.1", *settings)
+        flows = found["goodput_kbps"]
+        known[what] = {
+            "what": what,
+            "kernel": cache.newest("6.1").release,
+            "cpu_s": f"{found['cpu_s']:.1f}",
+            "of_kernels_s": f"{found['kernels_s']:.1f}",
+            "wall_s": f"{found['wall_s']:.0f}",
+            "memory_mb": found["memory_kb"] // 1000,
+            "segments": found["segments"],
+            "goodput_kbps": f"{sum(flows):.0f}",
+            "flows": len(flows),
+            "that_delivered": sum(each > 0 for each in flows),
+            # Processes that ran or waited for a processor, in the last minute.
+            "load": f"{os.getloadavg()[0]:.1f}",
+        }
+        click.echo(json.dumps(known[what]))
+        write(NODES, (known[each] for each in MANY if each in known))
 
 
 if __name__ == "__main__":

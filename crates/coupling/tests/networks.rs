@@ -348,9 +348,9 @@ fn a_kernel_sets_the_time_to_live() {
     assert_eq!(coupled.lost(), []);
     let state = &coupled.flows()[0];
     assert_eq!(state.connected, None, "a SYN dies after one hop");
-    // The node there says so, and Linux gives up at once: EHOSTUNREACH.
+    // The node there says so, and Linux gives up at once: EHOSTUNREACH. The agent tries again after 1 s, 3 s and so on.
     assert_eq!(state.broken.map(|(_, error)| error), Some(113), "{state:?}");
     let (outcome, ()) = coupled.finish().expect("packets add up");
     let expired = outcome.drops.iter().filter(|it| it.kind == "external" && it.reason.contains("ttl"));
-    assert_eq!(expired.map(|it| it.count).sum::<u64>(), 1, "{:?}", outcome.drops);
+    assert!((2..=3).contains(&expired.map(|it| it.count).sum::<u64>()), "{:?}", outcome.drops);
 }

@@ -17,6 +17,10 @@
 
 #include "agent.h"
 
+/* How long a source waits after it has found no route, at first and at most: as long as for the answer to a SYN. */
+#define FIRST_WAIT BILLION
+#define LONGEST_WAIT (64 * BILLION)
+
 static void broken(int port)
 {
 	int number = errno;
@@ -111,19 +115,11 @@ static long long write_all(int connection, const struct order_source *order, con
 	return left;
 }
 
-void *source(void *argument)
+/* A socket for the connection of a source. */
+static int prepared(const struct order_source *order)
 {
-	const struct order_source *order = argument;
 	struct sockaddr_in own = internet((struct in_addr){ INADDR_ANY }, order->own_port);
-	struct sockaddr_in peer = internet(order->to, order->port);
 	int connection = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-	char *buffer = calloc(1, order->chunk);
-	/* Room for more than the headers of the compiler's machine know. */
-	union {
-		struct tcp_info info;
-		char room[512];
-	} state = { .room = { 0 } };
-	socklen_t length = sizeof state;
 
 	setsockopt(connection, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (setsockopt(connection, IPPROTO_TCP, TCP_CONGESTION, order->rest, strlen(order->rest)))
@@ -132,10 +128,36 @@ void *source(void *argument)
 		fail("mss", "");
 	if (bind(connection, (struct sockaddr *)&own, sizeof own))
 		fail("bind", "");
+	return connection;
+}
+
+void *source(void *argument)
+{
+	const struct order_source *order = argument;
+	struct sockaddr_in peer = internet(order->to, order->port);
+	int connection = prepared(order);
+	long long wait = FIRST_WAIT;
+	char *buffer = calloc(1, order->chunk);
+	/* Room for more than the headers of the compiler's machine know. */
+	union {
+		struct tcp_info info;
+		char room[512];
+	} state = { .room = { 0 } };
+	socklen_t length = sizeof state;
+
 	sleep_until(order->start);
-	if (connect(connection, (struct sockaddr *)&peer, sizeof peer)) {
+	while (connect(connection, (struct sockaddr *)&peer, sizeof peer)) {
+		int again = errno == ENETUNREACH || errno == EHOSTUNREACH;
+
 		broken(order->own_port);
-		return NULL;
+		close(connection);
+		if (!again || (order->stop >= 0 && now() + wait >= order->stop))
+			return NULL;
+		/* Routing may have no route yet, or none for a while. Linux gives a connection up at once then, even if
+		 * another node says so; where a lost SYN is not answered, it would repeat it at these intervals. */
+		sleep_until(now() + wait);
+		wait = wait < LONGEST_WAIT ? 2 * wait : wait;
+		connection = prepared(order);
 	}
 	tell_counters(now());
 	getsockopt(connection, IPPROTO_TCP, TCP_INFO, &state, &length);
