@@ -2,13 +2,14 @@
 //! comes back. All nodes are Hopyard's, or all are kernels with babeld, or some are. Without a kernel or without babeld
 //! a test is skipped.
 //!
-//! `cargo test -p hopyard-coupling --test babel -- --ignored` makes `validation/babel/runs.csv`.
+//! `cargo test -p hopyard-coupling --test babel -- --ignored` makes `validation/babel/runs.csv` and `causes.csv`.
 
 mod common;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
+use std::ops::Range;
 use std::path::Path;
 
 use common::{at, skipped, with_kernel};
@@ -25,34 +26,53 @@ use hopyard_wire::{ipv6, udp};
 
 const NODES: u32 = 5;
 /// When the messages are counted, when the tables are looked at, and when the link from 3 to 4 breaks and comes back.
-const COUNTED: std::ops::Range<u64> = 80_000..190_000;
+const COUNTED: Range<u64> = 80_000..190_000;
 const AT_REST: u64 = 199_000;
 const BREAK: u64 = 200_000;
 const REPAIR: u64 = 300_000;
 const END: u64 = 400_000;
 /// How often the tables of Hopyard's nodes are looked at, in milliseconds.
 const LOOK: u64 = 100;
-/// The numbers of the kernels in each network: none, all, one half or the other, one, and two neighbours.
-const KINDS: [(&str, &[u32]); 6] = [
-    ("hopyard", &[]),
-    ("babeld", &[0, 1, 2, 3, 4]),
-    ("babeld at 0, 2, 4", &[0, 2, 4]),
-    ("babeld at 1, 3", &[1, 3]),
-    ("babeld at 3", &[3]),
-    ("babeld at 3, 4", &[3, 4]),
+/// A network: its name, the numbers of its kernels, the routing of these, and keys of `[routing.babel]`.
+type Kind = (&'static str, &'static [u32], &'static str, &'static str);
+
+const ALL: [u32; NODES as usize] = [0, 1, 2, 3, 4];
+/// babeld with other settings than those of `routing = "babeld"`.
+const BABELD_IPV4: &str = "babeld -I /tmp/pid -S /tmp/state -C 'interface eth0 type wireless' -C 'redistribute local ip \
+                           0.0.0.0/0 allow' -C 'redistribute local deny' eth0";
+const BABELD_UNSMOOTHED: &str =
+    "babeld -M 0 -I /tmp/pid -S /tmp/state -C 'interface eth0 type wireless' -C 'redistribute local' eth0";
+/// None is a kernel, all are, one half or the other, one, and two neighbours; all are, and tell no IPv6 addresses.
+const KINDS: [Kind; 7] = [
+    ("hopyard", &[], "", ""),
+    ("babeld", &ALL, "babeld", ""),
+    ("babeld at 0, 2, 4", &[0, 2, 4], "babeld", ""),
+    ("babeld at 1, 3", &[1, 3], "babeld", ""),
+    ("babeld at 3", &[3], "babeld", ""),
+    ("babeld at 3, 4", &[3, 4], "babeld", ""),
+    ("babeld, IPv4 only", &ALL, BABELD_IPV4, ""),
+];
+/// What babeld does beyond RFC 8966, each time without one of its rules.
+const CAUSES: [Kind; 7] = [
+    ("babeld, no smoothed metric", &ALL, BABELD_UNSMOOTHED, ""),
+    ("hopyard, no smoothed metric", &[], "", "smoothing = \"0 s\""),
+    ("hopyard, new routes not above their metric", &[], "", "smoothing_start = 0"),
+    ("hopyard, missing Hellos noticed at once", &[], "", "look_interval = \"0 s\""),
+    ("hopyard, Hellos missing after 1.5 intervals", &[], "", "hello_hold = 1.5"),
+    ("hopyard, requests and Hellos without delay", &[], "", "packet_delay = \"10 ms\""),
+    ("hopyard, updates without delay", &[], "", "update_delay = \"10 ms\""),
 ];
 
-/// The scenario: babeld's own times where they differ from those of the RFC.
-fn text(kernels: &[u32], seed: u64) -> String {
+/// The scenario.
+fn text(&(_, kernels, routing, keys): &Kind, seed: u64) -> String {
     let linux = match kernels {
         [] => String::new(),
-        all if all.len() == NODES as usize => "[linux]\nrouting = \"babeld\"\n".to_owned(),
-        some => format!("[linux]\nrouting = \"babeld\"\nnodes = {some:?}\n"),
+        all if all.len() == NODES as usize => format!("[linux]\nrouting = \"{routing}\"\n"),
+        some => format!("[linux]\nrouting = \"{routing}\"\nnodes = {some:?}\n"),
     };
-    let own = "[routing]\nprotocol = \"babel\"\n[routing.babel]\nipv6 = true\nestimate = \"exponential\"\nsmoothing = \
-               \"5.8 s\"\nroute_hold = 4.2\n";
+    let own = format!("[routing]\nprotocol = \"babel\"\n[routing.babel]\nipv6 = true\n{keys}\n");
     let system = if kernels.is_empty() { "hopyard" } else { "linux" };
-    let own = if kernels.len() == NODES as usize { "" } else { own };
+    let own = if kernels.len() == NODES as usize { String::new() } else { own };
     format!(
         "duration = \"{} ms\"\nseed = {seed}\n[nodes]\ncount = {NODES}\nplacement = \"circle\"\nradius = \"50 m\"\nsystem \
          = \"{system}\"\n[radio]\npropagation = \"table\"\ntable.path = \"links.csv\"\ntable.between = \
@@ -77,17 +97,19 @@ fn links() -> String {
     text
 }
 
-fn scenario(kernels: &[u32], seed: u64) -> Scenario {
+fn scenario(kind: &Kind, seed: u64) -> Scenario {
     let folder = std::env::temp_dir().join(format!("hopyard-babel-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("links.csv"), links()).expect("written");
     let name = folder.join("test.toml").display().to_string();
-    Scenario::load(&text(kernels, seed), &name, Path::new(&folder), &[]).unwrap_or_else(|it| panic!("{it}"))
+    Scenario::load(&text(kind, seed), &name, Path::new(&folder), &[]).unwrap_or_else(|it| panic!("{it}"))
 }
 
 /// What each node sends on the air: the same bytes are read whoever sends them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Ear {
+    /// When messages count, in milliseconds.
+    counted: Range<u64>,
     addresses: Vec<Ipv4Addr>,
     /// By node: packets, their bytes of IPv6, Hellos, IHUs, updates of IPv4 addresses, requests.
     sent: Vec<[u64; 6]>,
@@ -96,6 +118,10 @@ struct Ear {
 }
 
 impl Ear {
+    const fn new(counted: Range<u64>) -> Self {
+        Self { counted, addresses: Vec::new(), sent: Vec::new(), told: BTreeMap::new() }
+    }
+
     fn messages(&self, frame: &FrameView<'_>) -> Option<(usize, Vec<Message>)> {
         let address = |it: Address| self.addresses.get(it.index()).copied().unwrap_or(Ipv4Addr::UNSPECIFIED);
         let names = Names { address: &address, station: &station_of, flow: &Flow::udp };
@@ -118,7 +144,7 @@ impl Probe for Ear {
 
     fn on_frame(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
         let Some((bytes, messages)) = (edge == FrameEdge::Sent).then(|| self.messages(frame)).flatten() else { return };
-        let counts = (at(COUNTED.start)..at(COUNTED.end)).contains(&now);
+        let counts = (at(self.counted.start)..at(self.counted.end)).contains(&now);
         let of = |address: &Ipv4Addr| self.addresses.iter().position(|it| it == address);
         let mut seen = [1, bytes as u64, 0, 0, 0, 0];
         for message in messages {
@@ -229,14 +255,14 @@ fn look<P: Probe>(world: &World<P>, own: &[u32], time: u64, known: &mut BTreeMap
     changes
 }
 
-fn run(kernels: &[u32], seed: u64) -> Option<Run> {
-    let scenario = scenario(kernels, seed);
+fn run(kind: &Kind, seed: u64) -> Option<Run> {
+    let (scenario, kernels) = (scenario(kind, seed), kind.1);
     let spec = scenario.spec(0);
     let own: Vec<u32> = (0..NODES).filter(|it| !kernels.contains(it)).collect();
     let (mut changes, mut known, mut told) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     let watch = Watch::default();
     let (outcome, ear): (Outcome, Ear) = if kernels.is_empty() {
-        let mut world = World::with_probe(&spec, Ear::default()).expect("a network");
+        let mut world = World::with_probe(&spec, Ear::new(COUNTED)).expect("a network");
         for time in (LOOK..=END).step_by(LOOK as usize) {
             world.advance(at(time), &watch);
             changes.extend(look(&world, &own, time, &mut known));
@@ -246,7 +272,7 @@ fn run(kernels: &[u32], seed: u64) -> Option<Run> {
         }
         world.finish().expect("packets add up")
     } else {
-        let mut coupled = Coupled::start(&spec, &[], &options(&scenario)?, Ear::default()).expect("it starts");
+        let mut coupled = Coupled::start(&spec, &[], &options(&scenario)?, Ear::new(COUNTED)).expect("it starts");
         // Kernels tell their changes themselves.
         let step = if own.is_empty() { AT_REST } else { LOOK };
         for time in (step..END).step_by(step as usize).chain([END]) {
@@ -287,8 +313,8 @@ fn metrics() -> BTreeMap<(u32, u32), u16> {
 /// too; and no next hops lead in a circle.
 #[test]
 fn tables_are_the_same_whoever_routes() {
-    for (name, kernels) in KINDS {
-        let Some(run) = run(kernels, 1) else { return };
+    for kind in KINDS {
+        let (name, Some(run)) = (kind.0, run(&kind, 1)) else { return };
         assert_eq!(run.table(AT_REST), expected(true), "{name}");
         assert_eq!(run.told, metrics(), "{name}");
         assert_eq!(run.table(REPAIR), expected(false), "{name}: {:?}", run.changes);
@@ -301,12 +327,19 @@ fn tables_are_the_same_whoever_routes() {
 #[test]
 #[ignore = "it takes minutes"]
 fn all_seeds() {
+    write("runs.csv", &KINDS);
+    write("causes.csv", &CAUSES);
+}
+
+/// Makes a file of runs with twenty seeds.
+fn write(file: &str, kinds: &[Kind]) {
     let head = "network,seed,node,kernel,same_at_rest,same_metrics,broken_s,same_broken,repaired_s,same_repaired,loops,packets,\
                 bytes,hellos,ihus,updates,requests\n";
     let mut rows = head.to_owned();
-    for (name, kernels) in KINDS {
+    for kind in kinds {
+        let (name, kernels) = (kind.0, kind.1);
         for seed in 1..=20 {
-            let Some(run) = run(kernels, seed) else { return };
+            let Some(run) = run(kind, seed) else { return };
             let (broken, repaired) = (run.settled(BREAK, REPAIR), run.settled(REPAIR, END));
             let of = |table: BTreeMap<(u32, u32), u32>, node| table.into_iter().filter(move |it| it.0.0 == node);
             let same = |time, whole, node| of(run.table(time), node).eq(of(expected(whole), node));
@@ -329,6 +362,54 @@ fn all_seeds() {
             }
         }
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/babel/runs.csv");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/babel").join(file);
     std::fs::write(path, rows).expect("written");
+}
+
+/// Fifty nodes in a square kilometre, which stand still or move, for `validation/babel/fifty.csv`: messages a node and
+/// second from 30 s to 70 s.
+#[test]
+#[ignore = "it takes minutes"]
+fn fifty_nodes() {
+    const FIFTY: u32 = 50;
+    const COUNTED: Range<u64> = 30_000..70_000;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/babel/fifty.csv");
+    let mut rows = "network,speed_m_s,seed,packets,bytes,hellos,ihus,updates,requests\n".to_owned();
+    for (name, system) in [("hopyard", "hopyard"), ("babeld, IPv4 only", "linux")] {
+        for (speed, seed) in [(0, 1), (0, 2), (5, 1), (5, 2)] {
+            let (placement, mobility) = match speed {
+                0 => ("placement = \"uniform\"", String::new()),
+                _ => {
+                    let (model, key) = ("[mobility]\nmodel = \"random_waypoint\"\n", "random_waypoint.speed");
+                    ("", format!("{model}{key}_min = \"{speed} m/s\"\n{key}_max = \"{speed} m/s\"\n"))
+                }
+            };
+            let routing = match system {
+                "linux" => format!("[linux]\nrouting = \"{BABELD_IPV4}\"\n"),
+                _ => "[routing]\nprotocol = \"babel\"\nbabel.ipv6 = true\n".to_owned(),
+            };
+            let text = format!(
+                "duration = \"{} ms\"\nseed = {seed}\n[nodes]\ncount = {FIFTY}\nsystem = \"{system}\"\n{placement}\narea = [\"1000 m\", \"1000 m\"]\n[radio]\nreceive = \"250 m\"\nsense = \"550 \
+                 m\"\n{mobility}{routing}",
+                COUNTED.end
+            );
+            let scenario = Scenario::load(&text, "fifty.toml", Path::new(""), &[]).unwrap_or_else(|it| panic!("{it}"));
+            let (spec, watch) = (scenario.spec(0), Watch::default());
+            let (_, ear): (Outcome, Ear) = if system == "linux" {
+                let Some(options) = options(&scenario) else { return };
+                let mut coupled = Coupled::start(&spec, &[], &options, Ear::new(COUNTED)).expect("it starts");
+                coupled.advance(at(COUNTED.end), &watch).unwrap_or_else(|error| panic!("{error}"));
+                coupled.finish().expect("packets add up")
+            } else {
+                let mut world = World::with_probe(&spec, Ear::new(COUNTED)).expect("a network");
+                world.advance(at(COUNTED.end), &watch);
+                world.finish().expect("packets add up")
+            };
+            let scale = f64::from(FIFTY) * (COUNTED.end - COUNTED.start) as f64 / 1000.0;
+            let of_node = |it: usize| ear.sent.iter().map(|sent| sent[it]).sum::<u64>() as f64 / scale;
+            let counts: Vec<_> = (0..6).map(|it| format!("{:.3}", of_node(it))).collect();
+            writeln!(rows, "\"{name}\",{speed},{seed},{}", counts.join(",")).expect("a string takes all");
+            std::fs::write(&path, &rows).expect("written");
+        }
+    }
 }

@@ -80,8 +80,7 @@ fn frrs_ospf_finds_the_ways_of_a_chain() {
 }
 
 /// The third of four nodes is away for a while: the routes over it go, and come back. Without another way, babeld
-/// gives a neighbour up that has not confirmed its Hellos for 36 s (three of its intervals for IHU, of 12 s). The run
-/// is the same beside a process that keeps a processor busy.
+/// keeps a route until nine Hellos are missing. The run is the same beside a process that keeps a processor busy.
 #[test]
 fn babeld_loses_and_finds_a_node_that_moves_whatever_else_computes() {
     let away = r#"

@@ -9,11 +9,13 @@ mod common;
 #[path = "common/loops.rs"]
 mod loops;
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, NodeId};
 use hopyard_model::mobility::Position;
-use hopyard_model::observe::PathEnd;
+use hopyard_model::observe::{PacketEvent, PathEnd, Probe};
+use hopyard_model::packet::{Body, Packet};
 use hopyard_model::params::Params as _;
+use hopyard_model::routing::babel::{BabelPacket, Message};
 use hopyard_model::routing::{self, source_routes};
 use hopyard_model::world::{NodeSpec, Spec, Watch, World};
 use rayon::prelude::*;
@@ -43,6 +45,65 @@ fn protocols_keep_their_promise() {
     }
     // AODV, Babel and DSDV in profile rfc, AOMDV in rfc and ns2.
     assert!(checked >= 5, "{checked}");
+}
+
+/// What Babel sends after a time.
+#[derive(Debug)]
+struct Sent {
+    from: Time,
+    /// Hellos, IHUs, updates, requests for routes and for sequence numbers, bytes.
+    counts: [u64; 6],
+}
+
+impl Probe for Sent {
+    fn on_packet(&mut self, now: Time, _: NodeId, packet: &Packet, event: PacketEvent) {
+        let (Body::Routing(message), PacketEvent::Originated) = (&packet.body, event) else { return };
+        let Some(babel) = message.get::<BabelPacket>().filter(|_| now >= self.from) else { return };
+        for message in babel.messages() {
+            let place = match message {
+                Message::Hello { .. } => 0,
+                Message::Ihu { .. } => 1,
+                Message::Update(_) => 2,
+                Message::Request(_) => 3,
+                _ => 4,
+            };
+            self.counts[place] += 1;
+        }
+        self.counts[5] += u64::from(packet.size);
+    }
+}
+
+/// The messages and bytes of Babel a node and second, and its paths, for `validation/babel/sizes.csv`.
+#[test]
+#[ignore = "it takes minutes"]
+fn babel_makes_no_loops_in_large_networks() {
+    const COUNTED: std::ops::Range<u64> = 40..100;
+    let mut rows = "nodes,speed_m_s,hellos,ihus,updates,requests,seqno_requests,bytes,paths,arrive,loops\n".to_owned();
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/babel/sizes.csv");
+    for (nodes, speed) in [(50, 0.0), (50, 5.0), (1000, 0.0), (1000, 5.0)] {
+        let spec = loops::large("babel", nodes, speed, Span::from_secs(COUNTED.end));
+        let sent = Sent { from: Time::ZERO + Span::from_secs(COUNTED.start), counts: [0; 6] };
+        let mut world = World::with_probe(&spec, sent).expect("a world");
+        let [mut paths, mut arrive, mut found] = [0_u64; 3];
+        // The way from each node to every tenth one, once a second.
+        for second in COUNTED.start..=COUNTED.end {
+            world.advance(Time::ZERO + Span::from_secs(second), &Watch::default());
+            for (from, to) in (0..nodes).flat_map(|from| (0..nodes).step_by(10).map(move |to| (from, to))) {
+                if from != to {
+                    let end = world.path(NodeId(from), Address(to)).end;
+                    paths += 1;
+                    arrive += u64::from(end == PathEnd::Destination);
+                    found += u64::from(end == PathEnd::Loop);
+                }
+            }
+        }
+        let (_, sent) = world.finish().expect("packets add up");
+        let scale = f64::from(nodes) * (COUNTED.end - COUNTED.start) as f64;
+        let of_node: Vec<_> = sent.counts.iter().map(|it| format!("{:.3}", *it as f64 / scale)).collect();
+        rows += &format!("{nodes},{speed},{},{paths},{arrive},{found}\n", of_node.join(","));
+        std::fs::write(&path, &rows).expect("written");
+        assert_eq!(found, 0, "{nodes} nodes at {speed} m/s");
+    }
 }
 
 #[test]

@@ -59,6 +59,33 @@ pub fn has_messages(protocol: &str, profile: &str) -> bool {
     outcome.overhead.iter().any(|row| row.kind == "routing" && row.sent > 0)
 }
 
+/// A network of 20,000 m² a node, whose nodes stand still or move at this many m/s.
+pub fn large(protocol: &str, nodes: u32, speed: f64, duration: Span) -> Spec {
+    let mut rng = Streams::new(u64::from(nodes), 0).stream("network");
+    let side = (f64::from(nodes) * 20_000.0).sqrt();
+    let routing = routing::Config::of_profile(protocol, "rfc").expect("a routing protocol");
+    let movement = random_waypoint::Params {
+        width: Distance::new(side),
+        height: Distance::new(side),
+        speed_min: Speed::new(speed),
+        speed_max: Speed::new(speed),
+        ..random_waypoint::Params::of_profile("rfc")
+    };
+    let mut node = || {
+        let place = Position::ground(side * rng.uniform(), side * rng.uniform());
+        let still = NodeSpec::stationary(place, routing.clone());
+        if speed == 0.0 {
+            return still;
+        }
+        NodeSpec { mobility: mobility::Config::RandomWaypoint(movement.clone().into()), ..still }
+    };
+    let of_all = (0..nodes).map(|_| node()).collect();
+    let mut spec = Spec { seed: 1, duration, nodes: of_all, ..Spec::network("rfc") };
+    spec.channels[0].radio.receive = phy::Sensitivity::Range(Distance::new(250.0)).into();
+    spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(550.0)).into();
+    spec
+}
+
 /// AODV on a chain of four nodes, of which the last leaves at a time; datagrams at an interval from the first to it.
 pub fn leaving_node(profile: &str, leaves_ms: u64, interval_ms: u64) -> Spec {
     let routing = routing::Config::of_profile("aodv", profile).expect("a routing protocol");

@@ -1,6 +1,6 @@
 //! Messages of a node: when they leave, and in which packets (RFC 8966 §3.1, 3.4, 3.7, appendix B).
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 use super::message::{BabelPacket, INFINITY, Message, Neighbour, ROUTERS, Target, Update, identifier};
 use super::params::centiseconds;
@@ -18,6 +18,7 @@ impl State {
     pub fn start(&mut self, now: Time) {
         for interface in 0..self.interfaces.len() {
             let at = now + self.params.hello_interval.mul_f64(self.rng.uniform());
+            self.look_at = self.look_at.min(at);
             let number = self.rng.below(1 << 16) as u16;
             let it = &mut self.interfaces[interface];
             (it.hello, it.hello_at, it.update_at) = (number, at, at);
@@ -26,13 +27,20 @@ impl State {
         self.seqno = self.rng.below(1 << 16) as u16;
     }
 
-    /// What waits at an interface leaves within a random time, and earlier if that was said before.
+    /// A time that is about as long.
+    pub fn roughly(&mut self, span: Span) -> Span {
+        let spread = self.params.spread;
+        span.mul_f64(self.rng.uniform_in(1.0 - spread, 1.0 + spread))
+    }
+
+    /// What waits at an interface leaves after a random time, and earlier if that was said before.
     pub fn schedule(&mut self, interface: usize, urgency: Urgency, now: Time) {
-        let longest = match urgency {
-            Urgency::Normal => self.params.max_jitter(),
-            Urgency::Urgent => self.params.urgent_timeout,
+        let delay = match urgency {
+            Urgency::Update => self.params.update_delay(),
+            Urgency::Packet => self.params.packet_delay(),
+            Urgency::Urgent => self.params.urgent_delay,
         };
-        let at = now + longest.mul_f64(self.rng.uniform());
+        let at = now + self.roughly(delay);
         let it = &mut self.interfaces[interface];
         it.flush_at = it.flush_at.min(at);
     }
@@ -52,12 +60,32 @@ impl State {
         }
     }
 
-    /// A message for one neighbour.
-    pub fn send_to(&mut self, neighbour: Address, message: Message, urgency: Urgency, now: Time) {
+    /// A request for all neighbours at all interfaces.
+    pub fn send_request(&mut self, message: Message, now: Time) {
+        for interface in 0..self.interfaces.len() {
+            self.interfaces[interface].requests.push(message);
+            self.schedule(interface, Urgency::Packet, now);
+            self.hurry(interface, now);
+        }
+    }
+
+    /// A request for one neighbour.
+    pub fn send_to(&mut self, neighbour: Address, message: Message, now: Time) {
         let Some(place) = self.neighbour(neighbour) else { return };
         let interface = self.neighbours[place].interface;
-        self.interfaces[interface].unicast.push((neighbour, message));
-        self.schedule(interface, urgency, now);
+        let at = now + self.roughly(self.params.packet_delay());
+        let it = &mut self.interfaces[interface];
+        it.unicast.push((neighbour, message));
+        it.unicast_at = it.unicast_at.min(at);
+        self.hurry(interface, now);
+    }
+
+    /// Updates go before a request: its answer may depend on them.
+    fn hurry(&mut self, interface: usize, now: Time) {
+        let it = &self.interfaces[interface];
+        if it.all || !it.updates.is_empty() {
+            self.schedule(interface, Urgency::Urgent, now);
+        }
     }
 
     /// Makes the messages that are due, and sends what has waited long enough.
@@ -68,12 +96,16 @@ impl State {
                 self.make_hello(interface, now);
             }
             if self.interfaces[interface].update_at <= now {
+                let next = now + self.roughly(self.params.update_interval());
                 let it = &mut self.interfaces[interface];
-                (it.all, it.update_at) = (true, now + self.params.update_interval());
-                self.schedule(interface, Urgency::Normal, now);
+                (it.all, it.update_at) = (true, next);
+                self.schedule(interface, Urgency::Update, now);
             }
             if self.interfaces[interface].flush_at <= now {
                 self.flush(interface, cx);
+            }
+            if self.interfaces[interface].unicast_at <= now {
+                self.flush_unicast(interface, cx);
             }
         }
     }
@@ -81,9 +113,10 @@ impl State {
     /// The Hello of an interface, and the IHUs beside it: for all neighbours with every third Hello, for those on lossy
     /// links with each.
     fn make_hello(&mut self, interface: usize, now: Time) {
+        let next = now + self.roughly(self.params.hello_interval);
         let params = &self.params;
         let it = &mut self.interfaces[interface];
-        it.hello_at = now + params.hello_interval;
+        it.hello_at = next;
         // Two Hellos in one packet would be lost or heard together.
         if it.signs.iter().any(|it| matches!(it, Message::Hello { .. })) {
             return;
@@ -94,7 +127,7 @@ impl State {
         let all = seqno % u16::from(params.ihu_hellos) == 0;
         let interval = centiseconds(params.ihu_interval());
         for neighbour in self.neighbours.iter().filter(|it| it.interface == interface) {
-            if all || neighbour.is_lossy(params, wired) {
+            if all || neighbour.is_lossy() {
                 let rxcost = neighbour.rxcost(params, wired);
                 let address = match params.ipv6 {
                     true => Neighbour::LinkLocal(identifier(neighbour.address)),
@@ -103,16 +136,16 @@ impl State {
                 it.signs.push(Message::Ihu { rxcost, interval, address: Some(address) });
             }
         }
-        self.schedule(interface, Urgency::Normal, now);
+        self.schedule(interface, Urgency::Packet, now);
     }
 
-    /// Sends all that waits at an interface: Hello and IHUs, updates in the order of their routers, requests.
+    /// Sends what waits for all neighbours at an interface: Hello and IHUs, updates in the order of their routers,
+    /// requests.
     fn flush(&mut self, interface: usize, cx: &mut Context) {
         let it = &mut self.interfaces[interface];
         it.flush_at = Time::NEVER;
         let mut messages = std::mem::take(&mut it.signs);
         let requests = std::mem::take(&mut it.requests);
-        let unicast = std::mem::take(&mut it.unicast);
         let mut updates = std::mem::take(&mut it.updates);
         let all = std::mem::take(&mut it.all);
         if all {
@@ -123,7 +156,13 @@ impl State {
         self.make_updates(interface, updates, &mut messages, cx.now);
         messages.extend(requests);
         self.send(interface, messages, None, cx);
-        let mut unicast = unicast;
+    }
+
+    /// Sends what waits for single neighbours.
+    fn flush_unicast(&mut self, interface: usize, cx: &mut Context) {
+        let it = &mut self.interfaces[interface];
+        it.unicast_at = Time::NEVER;
+        let mut unicast = std::mem::take(&mut it.unicast);
         // Stable: a neighbour gets its messages in their order.
         unicast.sort_by_key(|it| it.0);
         for of_one in unicast.chunk_by(|a, b| a.0 == b.0) {

@@ -9,9 +9,10 @@
 //!
 //! Every node originates the addresses of its radios and wires. The protocol runs over both.
 //!
-//! Left open by the RFC, and done here as in babeld 1.12.1: which changes of a metric are told at once, how much
-//! better an unfeasible route must be to be worth a request, and that a request for all routes is not answered shortly
-//! after an update of all.
+//! Left open by the RFC, and done here as in babeld 1.12.1: when missing Hellos are noticed, where the smoothed metric
+//! of a route begins, which changes of a metric are told before the next update of all routes, that a metric which
+//! grows much makes the node ask its neighbours for their routes, how much better an unfeasible route must be to be
+//! worth a request, and that a request for all routes is not answered shortly after an update of all.
 //!
 //! Left out: prefixes of networks, those of IPv6, unicast Hellos, acknowledgements, filters (§A.4), and all
 //! extensions. A failure of the link layer changes no route, as in the RFC and in babeld.

@@ -6,6 +6,13 @@ use super::message::INFINITY;
 use super::params::{Estimate, Params};
 use crate::address::Address;
 
+/// The Hellos of which one must have arrived, as in babeld.
+const RECENT: u16 = 0x0fff;
+/// An IHU holds for so many intervals even if no Hello arrives (babeld).
+const SURE: f64 = 3.0;
+/// A neighbour to which sending costs this is on a lossy link (babeld).
+const LOSSY: u16 = 384;
+
 /// A neighbour: another router's interface that was heard by one of this node's interfaces.
 #[derive(Clone, Debug)]
 pub struct Neighbour {
@@ -23,6 +30,8 @@ pub struct Neighbour {
     /// The cost of receiving at the neighbour, as it said last, and until when that holds.
     txcost: u16,
     ihu_until: Time,
+    /// Until when it holds even if all Hellos are lost.
+    ihu_sure_until: Time,
     /// The cost of the link.
     pub cost: u16,
 }
@@ -40,12 +49,13 @@ impl Neighbour {
             hello_interval: Span::ZERO,
             txcost: INFINITY,
             ihu_until: Time::NEVER,
+            ihu_sure_until: Time::NEVER,
             cost: INFINITY,
         }
     }
 
     /// A multicast Hello came (§A.1).
-    pub fn hello(&mut self, seqno: u16, interval: Span, now: Time) {
+    pub fn hello(&mut self, seqno: u16, interval: Span, hold: f64, now: Time) {
         let ahead = seqno.wrapping_sub(self.expected).cast_signed();
         self.history = match ahead {
             // It had been counted as missing: the neighbour has made its interval longer.
@@ -56,16 +66,17 @@ impl Neighbour {
         };
         self.history = self.history << 1 | 1;
         self.expected = seqno.wrapping_add(1);
-        // One half more, since messages are delayed at random.
+        // Longer than the interval, since messages are delayed at random.
         (self.hello_interval, self.hello_due) = match interval {
             Span::ZERO => (Span::ZERO, Time::NEVER),
-            _ => (interval, now + interval.mul_f64(1.5)),
+            _ => (interval, now + interval.mul_f64(hold)),
         };
     }
 
-    /// The neighbour said what receiving from this node costs, until a time.
-    pub const fn ihu(&mut self, rxcost: u16, until: Time) {
-        (self.txcost, self.ihu_until) = (rxcost, until);
+    /// The neighbour said what receiving from this node costs. That holds for so many of the interval that it told.
+    pub fn ihu(&mut self, rxcost: u16, interval: Span, hold: f64, now: Time) {
+        self.txcost = rxcost;
+        (self.ihu_until, self.ihu_sure_until) = (now + interval.mul_f64(hold), now + interval.mul_f64(hold.min(SURE)));
     }
 
     /// Counts the Hellos that are missing by now, and forgets an IHU that is too old. Whether something changed.
@@ -80,8 +91,9 @@ impl Neighbour {
                 self.hello_due = Time::NEVER;
             }
         }
-        if self.ihu_until <= now {
-            (self.txcost, self.ihu_until) = (INFINITY, Time::NEVER);
+        if self.ihu_until <= now || self.ihu_sure_until <= now && self.history & RECENT == 0 {
+            self.txcost = INFINITY;
+            (self.ihu_until, self.ihu_sure_until) = (Time::NEVER, Time::NEVER);
             changed = true;
         }
         changed
@@ -90,7 +102,14 @@ impl Neighbour {
     /// When there is something to look at.
     #[must_use]
     pub fn next_look(&self) -> Time {
-        self.hello_due.min(self.ihu_until)
+        let silent = self.history & RECENT == 0;
+        self.hello_due.min(self.ihu_until).min(if silent { self.ihu_sure_until } else { Time::NEVER })
+    }
+
+    /// The interval of its Hellos, if it has told one.
+    #[must_use]
+    pub fn hello_interval(&self) -> Option<Span> {
+        Some(self.hello_interval).filter(|it| !it.is_zero())
     }
 
     /// Whether none of the last Hellos arrived, so that the neighbour is to be forgotten.
@@ -99,15 +118,11 @@ impl Neighbour {
         self.history == 0
     }
 
-    /// Whether some of the last Hellos did not arrive, or the neighbour says so of this node's: it is told more often
-    /// that it is heard (appendix B).
+    /// Whether one of the last four Hellos did not arrive, or the neighbour hears few of this node's: it is told more
+    /// often that it is heard (appendix B).
     #[must_use]
-    pub fn is_lossy(&self, params: &Params, wired: bool) -> bool {
-        let (window, perfect) = match wired {
-            true => (params.wired_window, params.wired_cost),
-            false => (params.etx_window, 256),
-        };
-        self.history & mask(window) != mask(window) || self.txcost > perfect
+    pub const fn is_lossy(&self) -> bool {
+        self.history & 0xf != 0xf || self.txcost >= LOSSY
     }
 
     /// The cost of receiving from the neighbour.
@@ -159,7 +174,7 @@ pub fn etx(txcost: u16, rxcost: u16) -> u16 {
 /// The cost of receiving by a mean of the last 16 Hellos. In units of 2^-15, the three last ones weigh 2^13 each, the
 /// one before them 2^12, and so on. As in babeld 1.12.1, four old ones alone do not make a neighbour.
 fn exponential(history: u16) -> u16 {
-    if history & 0x0fff == 0 {
+    if history & RECENT == 0 {
         return INFINITY;
     }
     let weight = |place: u32| if place < 3 { 1_u32 << 13 } else { 1 << (15 - place) };
@@ -173,13 +188,13 @@ mod tests {
     use crate::params::{Params as _, RFC};
 
     fn params() -> Params {
-        Params::of_profile(RFC)
+        Params { estimate: Estimate::Window, ..Params::of_profile(RFC) }
     }
 
     fn heard(pattern: &str) -> Neighbour {
         let mut it = Neighbour::new(Address(1), 0);
         for (number, _) in pattern.chars().enumerate().filter(|(_, arrived)| *arrived == '1') {
-            it.hello(number as u16, Span::from_secs(4), Time::ZERO);
+            it.hello(number as u16, Span::from_secs(4), 1.5, Time::ZERO);
         }
         let missing = pattern.len() - pattern.trim_end_matches('0').len();
         it.look(Time::ZERO + Span::from_secs(2 + 4 * missing as u64));
@@ -211,7 +226,7 @@ mod tests {
         let mut it = heard("111111");
         it.weigh(&params(), false);
         assert_eq!(it.cost, INFINITY, "the neighbour has not said that it hears this node");
-        it.ihu(307, Time::ZERO + Span::from_secs(42));
+        it.ihu(307, Span::from_secs(12), 3.5, Time::ZERO);
         assert!(it.weigh(&params(), false));
         assert_eq!(it.cost, 307);
         assert!(it.look(Time::ZERO + Span::from_secs(42)) && it.weigh(&params(), false));
@@ -224,7 +239,7 @@ mod tests {
             [("111", 96), ("101", 96), ("110", 96), ("1", INFINITY), ("100", INFINITY), ("1100", INFINITY)]
         {
             let mut it = heard(pattern);
-            it.ihu(96, Time::NEVER);
+            it.ihu(96, Span::from_secs(12), 3.5, Time::ZERO);
             it.weigh(&params(), true);
             assert_eq!((it.rxcost(&params(), true), it.cost), (cost, cost), "{pattern}");
         }
@@ -251,19 +266,19 @@ mod tests {
     #[test]
     fn a1_gaps_are_zeros_late_hellos_undo_them_and_far_numbers_begin_anew() {
         let (mut it, interval) = (Neighbour::new(Address(1), 0), Span::from_secs(4));
-        it.hello(100, interval, Time::ZERO);
-        it.hello(103, interval, Time::ZERO);
+        it.hello(100, interval, 1.5, Time::ZERO);
+        it.hello(103, interval, 1.5, Time::ZERO);
         assert_eq!(it.history, 0b1001);
         // At 6 s and 10 s, two are missing; then the first of them comes.
         assert!(!it.look(Time::ZERO + Span::from_millis(5_999)));
         assert!(it.look(Time::ZERO + Span::from_secs(10)));
         assert_eq!((it.history, it.expected, it.hello_due), (0b10_0100, 106, Time::ZERO + Span::from_secs(14)));
-        it.hello(104, interval, Time::ZERO + Span::from_secs(11));
+        it.hello(104, interval, 1.5, Time::ZERO + Span::from_secs(11));
         assert_eq!((it.history, it.expected), (0b1_0011, 105));
-        it.hello(122, interval, Time::ZERO);
+        it.hello(122, interval, 1.5, Time::ZERO);
         assert_eq!((it.history, it.expected), (1, 123));
-        it.hello(9, interval, Time::ZERO);
-        it.hello(10, Span::ZERO, Time::ZERO);
+        it.hello(9, interval, 1.5, Time::ZERO);
+        it.hello(10, Span::ZERO, 1.5, Time::ZERO);
         assert_eq!((it.history, it.next_look()), (0b11, Time::NEVER), "no further one is promised");
     }
 }

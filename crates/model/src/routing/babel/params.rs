@@ -6,7 +6,7 @@ use hopyard_wire::ipv6;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::message::HEADER;
+use super::message::{HEADER, INFINITY};
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, Unused, unused_where};
 use crate::routing::Facts;
@@ -22,24 +22,41 @@ pub enum Estimate {
     Exponential,
 }
 
-/// Parameters of Babel. The defaults are those of RFC 8966, appendix B.
+/// How smoothed metrics follow metrics.
+#[derive(Clone, Copy, Debug)]
+pub struct Smoothing {
+    /// The half-life of the difference.
+    pub half_life: Span,
+    /// Where the smoothed metric of a new route begins.
+    pub start: u16,
+}
+
+/// Parameters of Babel. The defaults are those of babeld 1.12.1 with `type wireless`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Time between the Hellos of an interface.
+    /// Mean time between the Hellos of an interface.
     pub hello_interval: Span,
-    /// Time between the updates that tell all routes; "auto": four times `hello_interval`.
+    /// Mean time between the updates that tell all routes; "auto": four times `hello_interval`.
     pub update_interval: Auto,
+    /// Each interval and each delay is at random shorter or longer by up to this part.
+    pub spread: f64,
     /// Every so many Hellos, all neighbours are told that they are heard (IHU); neighbours on lossy links, with each.
     pub ihu_hellos: u8,
-    /// An IHU holds for so many of the intervals that it tells.
+    /// An IHU holds for so many of the intervals that it tells, and no longer than three where all Hellos are lost.
     pub ihu_hold: f64,
     /// An update holds for so many of the intervals that it tells.
     pub route_hold: f64,
-    /// Longest random delay of messages that are not urgent, and so share packets; "auto": half of `hello_interval`.
-    pub max_jitter: Auto,
-    /// Longest random delay of urgent messages.
-    pub urgent_timeout: Span,
+    /// A Hello is missing after so many of the intervals that its neighbour tells.
+    pub hello_hold: f64,
+    /// How often missing Hellos and old IHUs are looked for; "auto": one and a half `hello_interval`. "0 s": at once.
+    pub look_interval: Auto,
+    /// Mean delay of Hellos, IHUs and requests, which thus share packets; "auto": half of `hello_interval`, at most 1 s.
+    pub packet_delay: Auto,
+    /// Mean delay of updates that are not urgent, unless a packet leaves before; "auto": `hello_interval`, at most 4 s.
+    pub update_delay: Auto,
+    /// Mean delay of urgent updates.
+    pub urgent_delay: Span,
     /// A request without an answer, and a retraction, is repeated after this time, then after twice that time, and so
     /// on.
     pub request_timeout: Span,
@@ -51,9 +68,12 @@ pub struct Params {
     pub estimate: Estimate,
     /// The Hellos over which "window" counts: 1 to 16.
     pub etx_window: u8,
-    /// Time constant of the smoothed metric: a route replaces another one only if its metric and its smoothed metric
-    /// are smaller. "auto": three times `hello_interval`. "0 s": the metric alone decides.
-    pub smoothing: Auto,
+    /// Half-life of the difference between a metric and its smoothed metric. A route replaces another one only if its
+    /// smoothed metric is smaller too. "0 s": the metric alone decides.
+    pub smoothing: Span,
+    /// The smoothed metric of a new route begins here, or at its metric if that is larger. The smoothed metric of a route
+    /// that comes back begins at twice as much. 0: both begin at the metric.
+    pub smoothing_start: u16,
     /// The cost of a wire that works.
     pub wired_cost: u16,
     /// A wire works if so many of the last `wired_window` Hellos arrived.
@@ -62,12 +82,13 @@ pub struct Params {
     pub wired_window: u8,
     /// Whether a route is not told over the wire that it leads over. Over radio it always is.
     pub split_horizon: bool,
-    /// The metric of a route must have grown by this since it was told last, to be told at once.
+    /// A metric that grows by this at once is told before the next update of all routes, and all neighbours are asked for
+    /// their routes.
     pub triggered_increase: u16,
-    /// The metric of a route must have fallen by this since it was told last, to be told at once.
+    /// A metric that falls by this at once is told before the next update of all routes.
     pub triggered_decrease: u16,
-    /// A metric that has grown by this is urgent. An update of a neighbour whose route would be better by this, but is
-    /// not feasible, makes the node ask for a new sequence number.
+    /// A metric that grows by this at once, from less than six times 256, is urgent. An update of a neighbour whose route
+    /// would be better by this, but is not feasible, makes the node ask for a new sequence number.
     pub urgent_increase: u16,
     /// Largest packet, with its headers.
     pub packet_limit: Bytes,
@@ -84,17 +105,22 @@ impl params::Params for Params {
         Self {
             hello_interval: Span::from_secs(4),
             update_interval: Auto::Derived,
+            spread: 0.25,
             ihu_hellos: 3,
-            ihu_hold: 3.5,
-            route_hold: 3.5,
-            max_jitter: Auto::Derived,
-            urgent_timeout: Span::from_millis(200),
+            ihu_hold: 10.0,
+            route_hold: 5.25,
+            hello_hold: 1.7,
+            look_interval: Auto::Derived,
+            packet_delay: Auto::Derived,
+            update_delay: Auto::Derived,
+            urgent_delay: Span::from_millis(100),
             request_timeout: Span::from_secs(2),
             request_repeats: 3,
             source_hold: Span::from_secs(180),
-            estimate: Estimate::Window,
+            estimate: Estimate::Exponential,
             etx_window: 6,
-            smoothing: Auto::Derived,
+            smoothing: Span::from_secs(4),
+            smoothing_start: INFINITY / 2,
             wired_cost: 96,
             wired_heard: 2,
             wired_window: 3,
@@ -121,17 +147,24 @@ impl params::Params for Params {
             let expected = "at least 1, and an interval of at most 655.35 s together with hello_interval";
             return out("ihu_hellos", expected, &self.ihu_hellos);
         }
-        for (parameter, value) in [("ihu_hold", self.ihu_hold), ("route_hold", self.route_hold)] {
+        if !(0.0..=1.0).contains(&self.spread) {
+            return out("spread", "0 to 1", &self.spread);
+        }
+        for (parameter, value) in
+            [("ihu_hold", self.ihu_hold), ("route_hold", self.route_hold), ("hello_hold", self.hello_hold)]
+        {
             if !(1.0..=1000.0).contains(&value) {
                 return out(parameter, "1 to 1000", &value);
             }
         }
-        if self.max_jitter() * 2 > self.hello_interval {
-            let expected = format!("at most half of hello_interval, {} (RFC 8966 §3.1)", self.hello_interval);
-            return out("max_jitter", &expected, &self.max_jitter());
-        }
-        if self.urgent_timeout > self.max_jitter() {
-            return out("urgent_timeout", &format!("at most max_jitter, {}", self.max_jitter()), &self.urgent_timeout);
+        for (parameter, delay) in [
+            ("packet_delay", self.packet_delay()),
+            ("update_delay", self.update_delay()),
+            ("urgent_delay", self.urgent_delay),
+        ] {
+            if delay > self.hello_interval {
+                return out(parameter, &format!("at most hello_interval, {}", self.hello_interval), &delay);
+            }
         }
         if self.request_timeout < Span::from_millis(10) {
             return out("request_timeout", "at least 10 ms", &self.request_timeout);
@@ -190,7 +223,7 @@ impl Facts for Params {
         true
     }
 
-    /// Two Hellos and the IHU in between make a link, and routes wait for the jitter at each hop.
+    /// Two Hellos and the IHU in between make a link, and routes wait at each hop.
     fn settles_within(&self) -> Span {
         self.hello_interval * 4 + self.update_interval()
     }
@@ -225,16 +258,28 @@ impl Params {
         self.hello_interval * u64::from(self.ihu_hellos)
     }
 
-    /// The longest delay of messages that are not urgent.
+    /// The mean time between looks for missing Hellos.
     #[must_use]
-    pub fn max_jitter(&self) -> Span {
-        self.max_jitter.or(self.hello_interval.mul_f64(0.5))
+    pub fn look_interval(&self) -> Span {
+        self.look_interval.or(self.hello_interval.mul_f64(1.5))
     }
 
-    /// The time constant of the smoothed metric.
+    /// The mean delay of messages other than updates.
     #[must_use]
-    pub fn smoothing(&self) -> Span {
-        self.smoothing.or(self.hello_interval * 3)
+    pub fn packet_delay(&self) -> Span {
+        self.packet_delay.or(self.hello_interval.mul_f64(0.5).min(Span::from_secs(1)))
+    }
+
+    /// The mean delay of updates that are not urgent.
+    #[must_use]
+    pub fn update_delay(&self) -> Span {
+        self.update_delay.or(self.hello_interval.min(Span::from_secs(4)))
+    }
+
+    /// How smoothed metrics follow metrics.
+    #[must_use]
+    pub const fn smoothed(&self) -> Smoothing {
+        Smoothing { half_life: self.smoothing, start: self.smoothing_start }
     }
 
     /// Bytes of a packet without the headers of IP and UDP, at most.

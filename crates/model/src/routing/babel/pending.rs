@@ -13,8 +13,6 @@ pub struct Request {
     pub seqno: u16,
     /// The neighbour, or broadcast.
     pub to: Address,
-    /// When it was sent last.
-    pub sent: Time,
     /// When it is sent again, and the time after which it is sent the time after that.
     pub again: Time,
     pub wait: Span,

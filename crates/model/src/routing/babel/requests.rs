@@ -1,6 +1,6 @@
 //! Requests for routes and for new sequence numbers, and retractions that are repeated (RFC 8966 §3.8).
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 use super::message::{HOPS, INFINITY, Message, RouterId, Target, newer, plus};
 use super::pending::{Repeat, Request};
@@ -9,18 +9,21 @@ use super::table::Route;
 use crate::address::Address;
 use crate::context::Context;
 
+/// A request is forwarded once in this time, unless its answer has come (babeld).
+const REMEMBERED: Span = Span::from_secs(65);
+
 impl State {
     /// A neighbour asks for a route (§3.8.1.1).
     pub fn hear_request(&mut self, destination: Target, place: usize, cx: &Context) {
         let interface = self.neighbours[place].interface;
         match destination {
-            Target::Host(address) => self.tell(interface, address, true, Urgency::Normal, cx.now),
+            Target::Host(address) => self.tell(interface, address, true, Urgency::Update, cx.now),
             // Many nodes that start together ask together: who has just told everything has answered.
             Target::All => {
                 let it = &mut self.interfaces[interface];
                 if it.told_all == Time::ZERO || it.told_all + self.params.hello_interval < cx.now {
                     it.all = true;
-                    self.schedule(interface, Urgency::Normal, cx.now);
+                    self.schedule(interface, Urgency::Update, cx.now);
                 }
             }
             Target::Network(_) => {}
@@ -48,7 +51,7 @@ impl State {
         if it.route().is_some_and(|route| it.router != router || !newer(seqno, route.seqno)) {
             return self.tell(interface, destination, true, Urgency::Urgent, cx.now);
         }
-        if hops < 2 || self.has_sent(destination, router, seqno, None, cx.now) {
+        if hops < 2 || self.has_sent(destination, router, seqno) {
             return;
         }
         // The selected route, or the best other one; feasible ones first.
@@ -60,18 +63,16 @@ impl State {
         let Some(next) = next.map(|it| it.neighbour) else { return };
         self.remember(destination, router, seqno, next, 0, cx.now);
         let message = Message::SeqnoRequest { destination: Target::Host(destination), router, seqno, hops: hops - 1 };
-        self.send_to(next, message, Urgency::Urgent, cx.now);
+        self.send_to(next, message, cx.now);
     }
 
-    /// Whether a request for this seqno, or for a newer one, was sent a short time ago: to this neighbour, or to any.
-    fn has_sent(&self, destination: Address, router: RouterId, seqno: u16, to: Option<Address>, now: Time) -> bool {
-        let heard = |it: &Request| to.is_none_or(|to| it.to == to || it.to.is_broadcast());
+    /// Whether a request for this seqno, or for a newer one, is waiting for an answer.
+    fn has_sent(&self, destination: Address, router: RouterId, seqno: u16) -> bool {
         if self.table.get(destination).is_none_or(|it| it.requests == 0) {
             return false;
         }
-        let same = |it: &&Request| (it.destination, it.router) == (destination, router) && heard(it);
-        let recent = |it: &Request| it.sent + self.params.request_timeout > now && !newer(seqno, it.seqno);
-        self.pending.iter().filter(same).any(recent)
+        let same = |it: &Request| (it.destination, it.router) == (destination, router) && !newer(seqno, it.seqno);
+        self.pending.iter().any(same)
     }
 
     fn remember(&mut self, destination: Address, router: RouterId, seqno: u16, to: Address, repeats: u8, now: Time) {
@@ -81,9 +82,8 @@ impl State {
         self.table.all_mut()[place].requests += 1;
         let wait = self.params.request_timeout;
         let again = if repeats > 0 { now + wait } else { Time::NEVER };
-        // An answer may have to come from far away.
-        let until = now + wait * (2 << u64::from(repeats));
-        self.pending.push(Request { destination, router, seqno, to, sent: now, again, wait, left: repeats, until });
+        let until = now + REMEMBERED;
+        self.pending.push(Request { destination, router, seqno, to, again, wait, left: repeats, until });
     }
 
     /// Whether a route answers requests that this node sent or forwarded. They are done then.
@@ -108,30 +108,15 @@ impl State {
         self.pending.len() != before
     }
 
-    /// A route that is not feasible is much better than the selected one: its neighbour is asked for a newer number
-    /// (§3.8.2.2).
-    pub fn ask_for_better(&mut self, destination: usize, cx: &Context) {
+    /// A neighbour's update was not feasible. If its route would be much better than the selected one, the neighbour is
+    /// asked for a newer number (§3.8.2.2).
+    pub fn ask_for_better(&mut self, destination: usize, route: usize, cx: &Context) {
         let it = &self.table.all()[destination];
-        let (metric, least) = (it.metric(), self.params.urgent_increase);
-        let much_better = |route: &&Route| {
-            plus(route.metric, least) <= metric && route.metric != INFINITY && Some(route.neighbour) != it.selected
-        };
-        let feasible = |route: &&Route| it.is_feasible(route.seqno, route.advertised, cx.now);
-        let better = it.routes.iter().filter(much_better).filter(|it| !feasible(it));
-        if let Some(neighbour) = better.min_by_key(|it| (it.metric, it.neighbour)).map(|it| it.neighbour) {
-            self.ask_neighbour(destination, neighbour, cx);
+        let Route { metric, neighbour, .. } = it.routes[route];
+        if metric != INFINITY && plus(metric, self.params.urgent_increase) <= it.metric() {
+            let message = request(it.address, it.router, it.wanted(cx.now));
+            self.send_to(neighbour, message, cx.now);
         }
-    }
-
-    /// Asks a neighbour for a route to a destination that is feasible.
-    pub fn ask_neighbour(&mut self, destination: usize, neighbour: Address, cx: &Context) {
-        let it = &self.table.all()[destination];
-        let (address, router, seqno) = (it.address, it.router, it.wanted(cx.now));
-        if self.has_sent(address, router, seqno, Some(neighbour), cx.now) {
-            return;
-        }
-        self.remember(address, router, seqno, neighbour, 0, cx.now);
-        self.send_to(neighbour, request(address, router, seqno), Urgency::Urgent, cx.now);
     }
 
     /// No route is left. The neighbour with the best unfeasible one is asked for a new seqno, and later all of them.
@@ -144,19 +129,12 @@ impl State {
         match others.min_by_key(|it| (it.metric, it.neighbour)).map(|it| it.neighbour) {
             Some(next) => {
                 self.remember(address, router, seqno, next, self.params.request_repeats, cx.now);
-                self.send_to(next, message, Urgency::Urgent, cx.now);
+                self.send_to(next, message, cx.now);
             }
             None => {
                 self.remember(address, router, seqno, Address::BROADCAST, 0, cx.now);
                 self.send_request(message, cx.now);
             }
-        }
-    }
-
-    fn send_request(&mut self, message: Message, now: Time) {
-        for interface in 0..self.interfaces.len() {
-            self.interfaces[interface].requests.push(message);
-            self.schedule(interface, Urgency::Urgent, now);
         }
     }
 
@@ -183,7 +161,7 @@ impl State {
             if it.again <= now {
                 it.left -= 1;
                 it.wait = it.wait * 2;
-                (it.sent, it.again) = (now, if it.left > 0 { now + it.wait } else { Time::NEVER });
+                it.again = if it.left > 0 { now + it.wait } else { Time::NEVER };
                 let message = request(it.destination, it.router, it.seqno);
                 self.send_request(message, now);
             }

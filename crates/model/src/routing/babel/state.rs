@@ -12,8 +12,10 @@ use crate::context::{Action, Context, RouteChange};
 use crate::params::Shared;
 use crate::routing::Networks;
 
-/// Routes that expire, or that become better than the selected one in the mean, are looked for no more often than this.
+/// Routes that expire are looked for no more often than this.
 const LOOK: Span = Span::from_secs(1);
+/// A metric that has grown from more than this is not urgent (babeld).
+const URGENT_BELOW: u16 = 6 * 256;
 /// In the last part of its hold, a neighbour is asked whether a route still holds (babeld: 1/8).
 const EARLY: f64 = 0.125;
 
@@ -41,9 +43,10 @@ pub struct Interface {
     pub all: bool,
     /// Requests that wait.
     pub requests: Vec<Message>,
-    /// Requests that wait for one neighbour.
+    /// Requests that wait for one neighbour, and when they are sent.
     pub unicast: Vec<(Address, Message)>,
-    /// When all that waits is sent.
+    pub unicast_at: Time,
+    /// When all else that waits is sent.
     pub flush_at: Time,
 }
 
@@ -61,6 +64,7 @@ impl Interface {
             all: false,
             requests: Vec::new(),
             unicast: Vec::new(),
+            unicast_at: Time::NEVER,
             flush_at: Time::NEVER,
         }
     }
@@ -79,12 +83,14 @@ impl Interface {
     }
 }
 
-/// When a message must leave at the latest.
+/// How long a message waits for others that share its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
-    /// Within the longest jitter, together with others.
-    Normal,
-    /// Within the urgent timeout.
+    /// As updates do.
+    Update,
+    /// As Hellos, IHUs and requests do.
+    Packet,
+    /// As updates that are urgent do.
     Urgent,
 }
 
@@ -108,10 +114,8 @@ pub struct State {
     pub pending: Vec<Request>,
     /// Retractions that are repeated.
     pub repeats: Vec<Repeat>,
-    /// Destinations to which another route is better than the selected one, but not in the mean yet, and when they are
-    /// looked at again.
-    doubtful: Vec<Address>,
-    doubts_at: Time,
+    /// When missing Hellos and old IHUs are looked for.
+    pub look_at: Time,
     /// No route expires or is to be asked for before this time.
     pub next_expiry: Time,
     /// When the timer is to be called.
@@ -133,8 +137,7 @@ impl State {
             table: Table::default(),
             pending: Vec::new(),
             repeats: Vec::new(),
-            doubtful: Vec::new(),
-            doubts_at: Time::NEVER,
+            look_at: Time::NEVER,
             next_expiry: Time::NEVER,
             due: Time::NEVER,
         }
@@ -181,14 +184,17 @@ impl State {
         for message in messages {
             match *message {
                 Message::Hello { unicast: false, seqno, interval } => {
-                    self.neighbours[place].hello(seqno, of_centiseconds(interval), cx.now);
+                    let (interval, hold) = (of_centiseconds(interval), self.params.hello_hold);
+                    self.neighbours[place].hello(seqno, interval, hold, cx.now);
+                    if !interval.is_zero() {
+                        self.look_after(interval, cx.now);
+                    }
                     weighed = true;
                 }
                 Message::Ihu { rxcost, interval, address }
                     if address.is_none_or(|it| self.interfaces[hears].is(it)) =>
                 {
-                    let hold = of_centiseconds(interval).mul_f64(self.params.ihu_hold);
-                    self.neighbours[place].ihu(rxcost, cx.now + hold);
+                    self.neighbours[place].ihu(rxcost, of_centiseconds(interval), self.params.ihu_hold, cx.now);
                     weighed = true;
                 }
                 _ => {}
@@ -209,6 +215,16 @@ impl State {
         }
     }
 
+    /// Missing Hellos are looked for when one of a neighbour with this interval may be missing.
+    fn look_after(&mut self, interval: Span, now: Time) {
+        let own = self.params.look_interval();
+        if !own.is_zero() {
+            let scale = own.seconds() / self.params.hello_interval.seconds();
+            let at = now + self.roughly(interval.mul_f64(scale));
+            self.look_at = self.look_at.min(at);
+        }
+    }
+
     /// Computes the cost of a link anew, and the metrics of the routes over it (§3.5.2).
     fn weigh(&mut self, place: usize, cx: &mut Context) {
         let wired = self.is_wired(place);
@@ -216,15 +232,15 @@ impl State {
         if !it.weigh(&self.params, wired) {
             return;
         }
-        let (address, cost, constant) = (it.address, it.cost, self.params.smoothing());
+        let (address, cost, smoothing) = (it.address, it.cost, self.params.smoothed());
         for destination in 0..self.table.all().len() {
             let it = &mut self.table.all_mut()[destination];
-            let Some(route) = it.place(address) else { continue };
-            let route = &mut it.routes[route];
+            let Some(place) = it.place(address) else { continue };
+            let route = &mut it.routes[place];
             let before = route.metric;
-            route.set_metric(plus(route.advertised, cost), cx.now, constant);
+            route.set_metric(plus(route.advertised, cost), cx.now, smoothing);
             if route.metric != before {
-                self.choose(destination, cx);
+                self.choose(destination, place, before, cx);
             }
         }
     }
@@ -254,7 +270,7 @@ impl State {
         cost: u16,
         cx: &mut Context,
     ) {
-        let (now, constant) = (cx.now, self.params.smoothing());
+        let (now, smoothing) = (cx.now, self.params.smoothed());
         let (seqno, advertised) = (update.seqno, update.metric);
         let destination = match self.table.place(address) {
             Some(place) => place,
@@ -271,92 +287,110 @@ impl State {
             if advertised == INFINITY {
                 return;
             }
-            it.add(Route::new(from, seqno, advertised, metric, now, expires));
+            let place = it.routes.len();
+            it.add(Route::new(from, seqno, advertised, now, expires));
+            it.routes[place].set_first(metric, now, smoothing);
             self.next_expiry = self.next_expiry.min(now + hold.mul_f64(1.0 - EARLY));
-            self.choose(destination, cx);
+            self.choose(destination, place, INFINITY, cx);
             if !feasible {
-                self.ask_for_better(destination, cx);
+                self.ask_for_better(destination, place, cx);
             }
             return;
         };
-        let route = &mut it.routes[route];
+        let place = route;
+        let route = &mut it.routes[place];
         // §3.5.3 lets an unfeasible update of the selected route be ignored. As in babeld, the route stays selected,
         // with its new metric.
         if selected && advertised != INFINITY && newer(route.seqno, seqno) {
             return;
         }
-        let same = (route.seqno, route.metric) == (seqno, metric);
+        let before = route.metric;
         (route.seqno, route.advertised) = (seqno, advertised);
-        route.set_metric(metric, now, constant);
+        route.set_metric(metric, now, smoothing);
         if advertised != INFINITY {
             (route.expires, route.asked) = (expires, false);
         }
-        // A periodic update of the selected route, as most are, changes nothing.
-        if !(same && selected) {
-            self.choose(destination, cx);
+        // Also where nothing has changed: the smoothed metrics have. Most updates are of routes that are longer.
+        if selected || metric <= it.metric() {
+            self.choose(destination, place, before, cx);
         }
         if !feasible {
-            self.ask_for_better(destination, cx);
+            self.ask_for_better(destination, place, cx);
         }
     }
 
     /// A neighbour retracts all its routes.
     fn retract_all(&mut self, from: Address, cx: &mut Context) {
-        let constant = self.params.smoothing();
+        let smoothing = self.params.smoothed();
         for destination in 0..self.table.all().len() {
             let it = &mut self.table.all_mut()[destination];
-            if let Some(route) = it.place(from) {
-                it.routes[route].advertised = INFINITY;
-                it.routes[route].set_metric(INFINITY, cx.now, constant);
-                self.choose(destination, cx);
+            if let Some(place) = it.place(from) {
+                let route = &mut it.routes[place];
+                let before = route.metric;
+                route.advertised = INFINITY;
+                route.set_metric(INFINITY, cx.now, smoothing);
+                self.choose(destination, place, before, cx);
             }
         }
     }
 
-    /// Chooses among the routes to a destination, and tells what has changed (§3.6, 3.7.2).
-    pub fn choose(&mut self, destination: usize, cx: &mut Context) {
-        let constant = self.params.smoothing();
+    /// Chooses among the routes to a destination after one of them has changed, whose metric was `before`, and tells
+    /// the neighbours (§3.6, 3.7.2).
+    fn choose(&mut self, destination: usize, changed: usize, before: u16, cx: &mut Context) {
+        let smoothing = self.params.smoothed();
         let it = &mut self.table.all_mut()[destination];
-        let had = it.selected.is_some();
-        let waits = it.select(cx.now, constant);
-        let (address, told) = (it.address, it.told);
-        if waits && !std::mem::replace(&mut it.doubted, true) {
-            self.doubtful.push(address);
-            self.doubts_at = self.doubts_at.min(cx.now + LOOK);
-        }
+        let (address, neighbour, had) = (it.address, it.routes[changed].neighbour, it.selected);
+        // The metric of the selected route until now.
+        let before = if had == Some(neighbour) { before } else { it.metric() };
+        it.select(changed, cx.now, smoothing);
+        // A change of the route is compared with what the route has become, which may have been told.
+        let before = match (had, it.selected) {
+            (Some(old), Some(new)) if old != new => {
+                it.routes.iter().find(|it| it.neighbour == old).map_or(INFINITY, |it| it.metric)
+            }
+            _ => before,
+        };
         match it.route() {
-            None if had => self.lose(destination, cx),
+            None if had.is_some() => self.lose(destination, cx),
             None => {}
             Some(&Route { metric, seqno, .. }) => {
                 if std::mem::replace(&mut it.repeats, false) {
                     self.repeats.retain(|it| it.destination != address);
                 }
-                let worse = told != INFINITY && metric >= plus(told, self.params.urgent_increase);
-                let urgent = self.satisfies(destination, seqno) || worse;
-                let tells = urgent
-                    || told == INFINITY
-                    || metric >= plus(told, self.params.triggered_increase)
-                    || plus(metric, self.params.triggered_decrease) <= told;
-                if worse {
-                    self.ask_for_better(destination, cx);
-                }
-                if tells {
-                    self.tell_everywhere(address, if urgent { Urgency::Urgent } else { Urgency::Normal }, cx.now);
+                if let Some(urgency) = self.news(destination, before, metric, seqno) {
+                    self.tell_everywhere(address, urgency, cx.now);
                 }
             }
+        }
+        let after = self.table.all()[destination].metric();
+        if before != INFINITY && after >= plus(before, self.params.triggered_increase) {
+            self.send_request(Message::Request(Target::Host(address)), cx.now);
         }
         self.announce(destination, cx);
     }
 
-    /// No route to a destination is left: it is retracted, and a newer number is asked for (§3.5.4, 3.8.2.1).
-    fn lose(&mut self, destination: usize, cx: &mut Context) {
+    /// How soon a route with a metric is to be told whose metric was `before`, if before the next update of all routes.
+    fn news(&mut self, destination: usize, before: u16, metric: u16, seqno: u16) -> Option<Urgency> {
+        let never_told = self.table.all()[destination].source.is_none();
+        let worse = before < URGENT_BELOW && metric >= plus(before, self.params.urgent_increase);
+        if self.satisfies(destination, seqno) || worse || never_told {
+            return Some(Urgency::Urgent);
+        }
+        let params = &self.params;
+        let tells = before == INFINITY
+            || metric >= plus(before, params.triggered_increase)
+            || plus(metric, params.triggered_decrease) <= before;
+        tells.then_some(Urgency::Update)
+    }
+
+    /// No route to a destination is left: it is retracted (§3.5.4).
+    fn lose(&mut self, destination: usize, cx: &Context) {
         let it = &self.table.all()[destination];
         let (address, told) = (it.address, it.told);
         if told != INFINITY {
             self.tell_everywhere(address, Urgency::Urgent, cx.now);
             self.repeat_retraction(destination, cx.now);
         }
-        self.ask_somebody(destination, cx);
     }
 
     /// Tells the node's measures and transports of another route to a destination that data go to.
@@ -372,28 +406,26 @@ impl State {
 
     /// Looks at neighbours and routes whose time has come.
     pub fn expire(&mut self, cx: &mut Context) {
-        let mut place = 0;
-        while place < self.neighbours.len() {
-            if self.neighbours[place].look(cx.now) {
-                self.weigh(place, cx);
+        let looks = self.params.look_interval();
+        if looks.is_zero() || self.look_at <= cx.now {
+            let mut shortest = self.params.hello_interval;
+            let mut place = 0;
+            while place < self.neighbours.len() {
+                if self.neighbours[place].look(cx.now) {
+                    self.weigh(place, cx);
+                }
+                if self.neighbours[place].is_silent() && self.neighbours[place].cost == INFINITY {
+                    self.forget(place);
+                } else {
+                    shortest = self.neighbours[place].hello_interval().map_or(shortest, |it| it.min(shortest));
+                    place += 1;
+                }
             }
-            if self.neighbours[place].is_silent() && self.neighbours[place].cost == INFINITY {
-                self.forget(place);
-            } else {
-                place += 1;
-            }
+            self.look_at = Time::NEVER;
+            self.look_after(shortest, cx.now);
         }
         if self.next_expiry <= cx.now {
             self.expire_routes(cx);
-        }
-        if self.doubts_at <= cx.now {
-            self.doubts_at = Time::NEVER;
-            for address in std::mem::take(&mut self.doubtful) {
-                if let Some(destination) = self.table.place(address) {
-                    self.table.all_mut()[destination].doubted = false;
-                    self.choose(destination, cx);
-                }
-            }
         }
     }
 
@@ -411,21 +443,23 @@ impl State {
     /// A route that expires is retracted first, and removed after as long again (§3.5.3). Shortly before, the neighbour
     /// is asked whether a selected route still holds (§3.8.2.3).
     fn expire_routes(&mut self, cx: &mut Context) {
-        let (now, constant) = (cx.now, self.params.smoothing());
+        let (now, smoothing) = (cx.now, self.params.smoothed());
         let hold = self.params.update_interval().mul_f64(self.params.route_hold);
         let early = hold.mul_f64(EARLY);
         let (mut next, mut asks) = (Time::NEVER, Vec::new());
         for destination in 0..self.table.all().len() {
             let Destination { routes, selected, address, .. } = &mut self.table.all_mut()[destination];
-            let mut lost = false;
+            let mut lost = None;
             routes.retain_mut(|it| {
                 if it.expires <= now {
                     if it.advertised == INFINITY {
                         return false;
                     }
                     (it.advertised, it.expires) = (INFINITY, now + hold);
-                    it.set_metric(INFINITY, now, constant);
-                    lost |= *selected == Some(it.neighbour);
+                    if *selected == Some(it.neighbour) {
+                        lost = Some((it.neighbour, it.metric));
+                    }
+                    it.set_metric(INFINITY, now, smoothing);
                 }
                 let asks_now = !it.asked && *selected == Some(it.neighbour) && it.expires <= now + early;
                 if asks_now {
@@ -436,24 +470,33 @@ impl State {
                 next = next.min(Time::ZERO + it.expires.since(Time::ZERO).saturating_sub(early));
                 true
             });
-            if lost {
-                self.choose(destination, cx);
+            if let Some((neighbour, before)) = lost
+                && let Some(place) = self.table.all()[destination].place(neighbour)
+            {
+                self.choose(destination, place, before, cx);
+                // Nobody tells it any more, so that a newer number is asked for (§3.8.2.1).
+                if self.table.all()[destination].selected.is_none() {
+                    self.ask_somebody(destination, cx);
+                }
             }
         }
         self.next_expiry = next.max(now + LOOK);
         for (neighbour, message) in asks {
-            self.send_to(neighbour, message, Urgency::Normal, now);
+            self.send_to(neighbour, message, now);
         }
     }
 
     /// When the timer is next to be called.
     pub fn deadline(&self) -> Time {
-        let of_interface = |it: &Interface| it.hello_at.min(it.update_at).min(it.flush_at);
+        let of_interface = |it: &Interface| it.hello_at.min(it.update_at).min(it.flush_at).min(it.unicast_at);
         let interfaces = self.interfaces.iter().map(of_interface);
-        let neighbours = self.neighbours.iter().map(Neighbour::next_look);
+        let looks = match self.params.look_interval().is_zero() {
+            true => self.neighbours.iter().map(Neighbour::next_look).fold(Time::NEVER, Time::min),
+            false => self.look_at,
+        };
         let pending = self.pending.iter().map(Request::next);
         let repeats = self.repeats.iter().map(|it| it.at);
-        interfaces.chain(neighbours).chain(pending).chain(repeats).fold(self.next_expiry.min(self.doubts_at), Time::min)
+        interfaces.chain(pending).chain(repeats).fold(self.next_expiry.min(looks), Time::min)
     }
 
     /// The next hop and the hops of the route to a destination.

@@ -7,7 +7,11 @@
 use hopyard_engine::{Span, Time};
 
 use super::message::{INFINITY, RouterId, newer};
+use super::params::Smoothing;
 use crate::address::Address;
+
+/// A smoothed metric that is nearer to its metric is equal to it.
+const SAME: f32 = 4.0;
 
 /// A route that a neighbour has told.
 #[derive(Clone, Copy, Debug)]
@@ -32,29 +36,36 @@ pub struct Route {
 impl Route {
     /// A route that becomes known now.
     #[must_use]
-    pub const fn new(neighbour: Address, seqno: u16, advertised: u16, metric: u16, now: Time, expires: Time) -> Self {
-        let (smoothed, smoothed_at) = (metric as f32, now);
-        Self { neighbour, seqno, advertised, metric, asked: false, smoothed, smoothed_at, expires }
+    pub fn new(neighbour: Address, seqno: u16, advertised: u16, now: Time, expires: Time) -> Self {
+        let (metric, smoothed) = (INFINITY, INFINITY.into());
+        Self { neighbour, seqno, advertised, metric, asked: false, smoothed, smoothed_at: now, expires }
     }
 
-    /// The smoothed metric: an exponential mean over time. A route that comes back begins with its metric (§A.3).
+    /// The smoothed metric: an exponential mean over time (§A.3).
     #[must_use]
-    pub fn smoothed(&self, now: Time, constant: Span) -> f32 {
-        if constant.is_zero() {
-            return self.metric.into();
-        }
-        let past = libm::exp(-(now.since(self.smoothed_at).seconds() / constant.seconds())) as f32;
+    pub fn smoothed(&self, now: Time, smoothing: Smoothing) -> f32 {
         let metric = f32::from(self.metric);
-        metric + (self.smoothed - metric) * past
+        let difference = self.smoothed - metric;
+        if difference == 0.0 || smoothing.half_life.is_zero() || self.metric == INFINITY {
+            return metric;
+        }
+        let past = now.since(self.smoothed_at).seconds() / smoothing.half_life.seconds();
+        let difference = difference * libm::exp2(-past) as f32;
+        if difference.abs() < SAME { metric } else { metric + difference }
+    }
+
+    /// Sets the first metric.
+    pub fn set_first(&mut self, metric: u16, now: Time, smoothing: Smoothing) {
+        (self.metric, self.smoothed, self.smoothed_at) = (metric, metric.max(smoothing.start).into(), now);
     }
 
     /// Changes the metric.
-    pub fn set_metric(&mut self, metric: u16, now: Time, constant: Span) {
+    pub fn set_metric(&mut self, metric: u16, now: Time, smoothing: Smoothing) {
         if metric == self.metric {
             return;
         }
-        let fresh = self.metric == INFINITY || metric == INFINITY;
-        self.smoothed = if fresh { f32::from(metric) } else { self.smoothed(now, constant) };
+        let start = smoothing.start.saturating_mul(2).max(metric);
+        self.smoothed = if self.metric == INFINITY { start.into() } else { self.smoothed(now, smoothing) };
         (self.smoothed_at, self.metric) = (now, metric);
     }
 }
@@ -87,8 +98,6 @@ pub struct Destination {
     pub told: u16,
     /// Whether data go there, so that changes of the route are announced.
     pub used: bool,
-    /// Whether another route is better than the selected one, but not in the mean yet.
-    pub doubted: bool,
     /// Whether a retraction is repeated.
     pub repeats: bool,
     /// How many requests for a seqno the node has sent or forwarded, and not forgotten.
@@ -107,7 +116,6 @@ impl Destination {
             selected: None,
             told: INFINITY,
             used: false,
-            doubted: false,
             repeats: false,
             requests: 0,
             announced: None,
@@ -181,23 +189,33 @@ impl Destination {
         }
     }
 
-    /// Selects a route among those that are feasible and finite (§3.6, A.3): without a selected one that with the
-    /// smallest metric. Another one replaces the selected one only if its metric and its smoothed metric are smaller.
-    /// Whether the metric of a route is smaller, whose smoothed metric is not yet.
-    pub fn select(&mut self, now: Time, constant: Span) -> bool {
+    /// Selects a route among those that are feasible and finite (§3.6, A.3), after one of them has changed. Without a
+    /// selected route, and where it is the selected one that has changed, the smallest smoothed metric counts. Otherwise
+    /// the changed route alone can replace the selected one. Both its metric and its smoothed metric must be better.
+    pub fn select(&mut self, changed: usize, now: Time, smoothing: Smoothing) {
         let usable = |it: &&Route| it.metric != INFINITY && self.is_feasible(it.seqno, it.advertised, now);
         // The selected route was feasible once. Its neighbour's feasibility distance has not grown since.
         let current = self.route().filter(|it| it.metric != INFINITY);
-        let nearer = |it: &&Route| current.is_none_or(|current| it.metric < current.metric);
-        let mut candidates = self.routes.iter().filter(nearer).filter(usable).peekable();
-        let waits = candidates.peek().is_some();
-        // Mostly no route is better, and the mean need not be known.
-        let mean = current.filter(|_| waits).map(|it| it.smoothed(now, constant));
-        let better = |it: &&Route| mean.is_none_or(|mean| it.smoothed(now, constant) < mean);
-        let best = candidates.filter(better).min_by_key(|it| (it.metric, it.neighbour));
-        let waits = waits && best.is_none();
-        self.selected = best.or(current).map(|it| it.neighbour);
-        waits
+        let Some(current) = current else {
+            let best = self.routes.iter().filter(usable).min_by(|a, b| {
+                let smoothed = a.smoothed(now, smoothing).total_cmp(&b.smoothed(now, smoothing));
+                smoothed.then(a.metric.cmp(&b.metric)).then(a.neighbour.cmp(&b.neighbour))
+            });
+            self.selected = best.map(|it| it.neighbour);
+            return;
+        };
+        let itself = self.routes[changed].neighbour == current.neighbour;
+        // Mostly no route is better, and the means need not be known.
+        let limit = if itself { current.metric } else { current.metric.saturating_add(1) };
+        let among = if itself { &self.routes[..] } else { &self.routes[changed..=changed] };
+        let nearer = among.iter().filter(|it| it.metric < limit).filter(usable);
+        let nearer = nearer.map(|it| (it.smoothed(now, smoothing), it));
+        let best = nearer.min_by(|(a, one), (b, other)| a.total_cmp(b).then(one.neighbour.cmp(&other.neighbour)));
+        if let Some((mean, best)) = best
+            && mean < current.smoothed(now, smoothing)
+        {
+            self.selected = Some(best.neighbour);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ fn a_chain_knows_its_ends_by_triggered_updates() {
     assert_eq!(next_hops(&net), [Some(1), Some(3), Some(3)]);
     // New links cost much, and that they cost less by now is told with the next update of all routes alone.
     assert!(net.route(0, 4).is_some_and(|it| it.1 > 4));
-    net.run_until(120_000);
+    net.run_until(200_000);
     assert_eq!([net.route(0, 4), net.route(4, 0), net.route(2, 3)], [Some((1, 4)), Some((3, 4)), Some((3, 1))]);
     // §3.8.1.1: each asks for all routes once.
     assert_eq!(saying(&net, "Q*").len(), 5);
@@ -21,16 +21,16 @@ fn b_hellos_come_every_four_seconds_and_ihus_with_every_third_where_nothing_is_l
     let mut net = chain(2);
     net.run_until(400_000);
     let hellos: Vec<_> = saying(&net, "H").into_iter().filter(|it| it.1 == "0>*").map(|it| it.0).collect();
-    assert!((99..=101).contains(&hellos.len()), "{} Hellos in 400 s", hellos.len());
+    assert!((95..=105).contains(&hellos.len()), "{} Hellos in 400 s", hellos.len());
     for pair in hellos.windows(2) {
-        // The timer is exact, and each waits for up to two seconds (§3.1).
-        assert!((1_990..=6_010).contains(&(pair[1] - pair[0])), "{pair:?}");
+        // Three to five seconds pass, and each waits for another 0.75 to 1.25 s.
+        assert!((2_490..=5_510).contains(&(pair[1] - pair[0])), "{pair:?}");
     }
-    // From the sixth Hello on, the link counts as one without losses.
-    let late = |word| saying(&net, word).into_iter().filter(|it| it.0 > 60_000 && it.1 == "0>*").count();
-    assert!(late("I1=256").abs_diff(late("H").div_ceil(3)) <= 1 && late("H") > 80, "{}", late("I1=256"));
+    // From the sixteenth Hello on, the link counts as one without losses.
+    let late = |word| saying(&net, word).into_iter().filter(|it| it.0 > 80_000 && it.1 == "0>*").count();
+    assert!(late("I1=256").abs_diff(late("H").div_ceil(3)) <= 1 && late("H") > 70, "{}", late("I1=256"));
     // All routes every 16 s, in the same packet or another one.
-    assert!((20..=22).contains(&late("U1=256")), "{}", late("U1=256"));
+    assert!((17..=23).contains(&late("U1=256")), "{}", late("U1=256"));
     assert!(net.talk.iter().all(|line| parsed(line).2.len() <= 6), "packets of two nodes are short");
 }
 
@@ -93,5 +93,7 @@ fn over_a_wire_a_route_is_not_told_to_where_it_leads() {
         assert_eq!(saying(&net, "U1=96").is_empty(), split_horizon);
     }
     // Over radio it is told: others may hear it.
-    assert!(!saying(&chain(2), "U1=256").is_empty());
+    let mut net = chain(2);
+    net.run_until(100_000);
+    assert!(!saying(&net, "U1=256").is_empty());
 }

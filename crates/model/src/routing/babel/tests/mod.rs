@@ -87,7 +87,7 @@ fn tell(net: &mut Network, from: u32, messages: Vec<Message>) {
 fn meet(net: &mut Network, neighbour: u32) {
     let hello = |seqno| Message::Hello { unicast: false, seqno, interval: 60_000 };
     let ihu = Message::Ihu { rxcost: 256, interval: 60_000, address: Some(Neighbour::Ipv4(Address(0))) };
-    tell(net, neighbour, (0..6).map(hello).chain([ihu]).collect());
+    tell(net, neighbour, (0..16).map(hello).chain([ihu]).collect());
 }
 
 /// An update about node 5, for 16 s.
