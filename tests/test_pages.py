@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -10,10 +11,15 @@ import time
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from chains import chain
+from hopyard.statistics import Interval
+from hopyard.statistics.estimates import estimate
 from hopyard.study import load
+from hopyard.study.report import _cell
 from hopyard.study.sweep import sweep
+from hopyard.study.tables import Cell, Grid
 from hopyard.study.watching import Page
 from hopyard.terminal.progress import Progress
 from short import command
@@ -213,3 +219,25 @@ def test_a_page_without_news_says_so(tmp_path: Path) -> None:
     (tmp_path / "old.html").write_text(old)
     shown = browser(tmp_path / "old.html", tmp_path / "home")
     assert re.search(r'<p id="stale">No news for 36\d\d s', shown), shown[-1500:]
+
+
+def test_points_of_two_experiments_have_their_own_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chain.toml").write_text(chain("1 s"))
+    head = 'title = "Both"\nscenario = "chain.toml"\nruns = 2\nmeasures = ["goodput"]\n'
+    axis = '[axes.tcp]\nkey = "flow.tcp"\nvalues = ["newreno", "vegas"]\n'
+    two = '[experiment.near]\ntitle = "Near nodes"\n[experiment.far.set]\n"nodes.spacing" = "240 m"\n'
+    (tmp_path / "study.toml").write_text(head + axis + two)
+    result = command("sweep", "study.toml", "--out", "store", "--watch", "w.html")
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "w.html").read_text(encoding="utf-8")
+    for name in ("Near nodes: tcp=newreno", "Near nodes: tcp=vegas", "far: tcp=newreno", "far: tcp=vegas"):
+        assert page.count(name) == 1
+
+
+def test_a_ratio_that_few_runs_leave_without_bounds() -> None:
+    grid = Grid("pages", "Pages", "", ["TCP"], [])
+    for low, high, told in ((-math.inf, math.inf, "0.94 times (no bounds)"), (0.9, 1.0, "0.94 times (0.90 to 1.00)")):
+        cell = Cell(estimate(np.array([1.0, 2.0])), ratio=Interval(0.94, low, high, 2))
+        lines, _ = _cell(cell, grid)
+        assert (told, False) in lines
