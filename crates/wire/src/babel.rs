@@ -382,12 +382,11 @@ struct State {
 }
 
 impl Packet {
-    /// The packet, and the bytes after it. TLVs of unknown types, and with mandatory sub-TLVs that are unknown, are
-    /// passed over (§4.4).
+    /// The packet, and the bytes after it. TLVs of unknown types, with mandatory sub-TLVs that are unknown (§4.4), or
+    /// with content that is malformed (§4.6.9) are passed over, each alone.
     ///
     /// # Errors
-    /// If the bytes are none of Babel's, or end too early; if a prefix is longer than an address, or leaves out more
-    /// than was said before; or if an update needs a router-id that no TLV has set.
+    /// If the bytes are none of Babel's, or a TLV is longer than its packet.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let (magic, version, length) = (reader.u8()?, reader.u8()?, reader.u16()?);
@@ -401,8 +400,8 @@ impl Packet {
             if kind != 0 {
                 let length = body.u8()?;
                 let mut tlv = Reader::new(FORMAT, body.take(length.into())?);
-                if let Some(message) = state.message(kind, &mut tlv)?
-                    && knows_mandatory(&mut tlv)?
+                if let Ok(Some(message)) = state.message(kind, &mut tlv)
+                    && knows_mandatory(&mut tlv) == Ok(true)
                 {
                     messages.push(message);
                 }
@@ -572,6 +571,8 @@ impl State {
         omitted: u8,
     ) -> Result<Option<(Target, [u8; 16])>, WireError> {
         match ae {
+            // §4.6.9, §4.6.10: with a length, it is to be ignored.
+            0 if (length, omitted) != (0, 0) => Ok(None),
             0 => Ok(Some((Target::All, [0; 16]))),
             1 => {
                 let bytes = self.bytes(reader, ae, length, omitted)?;

@@ -42,13 +42,18 @@ pub const fn identifier(address: Address) -> [u8; 8] {
     InterfaceId(address.0).station().identifier()
 }
 
-/// Reads the packet of a router that is not simulated. Messages about addresses that nobody has are left out.
+/// Reads the packet of a router that is not simulated, over IPv6. Messages about addresses that nobody has are left out,
+/// and so are updates of IPv4 addresses without a next hop (RFC 8966, §4.6.9).
 ///
 /// # Errors
 /// If the bytes are no packet.
 pub fn read(bytes: &[u8], owners: &Owners) -> Result<BabelPacket, WireError> {
     let (packet, _) = babel::Packet::parse(bytes)?;
-    let messages = packet.messages().iter().filter_map(|it| message(it, owners));
+    let nowhere = |it: &&babel::Message| {
+        let babel::Message::Update(update) = it else { return false };
+        update.metric != INFINITY && update.next_hop.is_none()
+    };
+    let messages = packet.messages().iter().filter(|it| !nowhere(it)).filter_map(|it| message(it, owners));
     let packets = BabelPacket::pack(messages, u32::MAX - 1, &|it| owners.name(it))?;
     let packet = packets.into_iter().next().unwrap_or_else(BabelPacket::empty);
     Ok(packet.over_ipv6())
