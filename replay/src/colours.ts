@@ -32,5 +32,5 @@ export const FRAME_NAMES: Record<FrameClass, string> = {
   other: "ARP, ICMP",
 };
 
-/** The colours of runs in charts and on the time line. */
-export const RUNS: Colour[] = [of(0x0072b2), of(0xc76b00)];
+/** The colours of runs in charts and on the time line: in grey, the first is far darker than the second. */
+export const RUNS: Colour[] = [of(0x004c7a), of(0xd07a00)];

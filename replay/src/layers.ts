@@ -4,29 +4,49 @@ import * as twgl from "twgl.js";
 import type { Camera } from "./camera";
 import type { Colour } from "./colours";
 
-const HEAD = `#version 300 es
+/** So many forms stand in a row of a texture. */
+const WIDE = 512;
+
+/** The begin of a vertex shader of forms that have so many texels each. */
+const head = (texels: number): string => `#version 300 es
 precision highp float;
-in vec2 corner;
+uniform highp sampler2D rows;
 uniform vec2 middle, view;
 uniform float scale;
+const vec2 corners[6] = vec2[](
+  vec2(-1, -1), vec2(1, -1), vec2(-1, 1), vec2(-1, 1), vec2(1, -1), vec2(1, 1)
+);
+vec4 texel(int part) {
+  int form = gl_VertexID / 6;
+  return texelFetch(rows, ivec2(form % ${WIDE} * ${texels} + part, form / ${WIDE}), 0);
+}
 vec4 place(vec2 metres, vec2 pixels) {
   return vec4(((metres - middle) * scale + pixels) * 2.0 / view, 0.0, 1.0);
 }
 `;
 
-const DISC = [
-  `${HEAD}
+/** A form: the numbers of an instance, in texels of four, and its shaders. */
+interface Form {
+  texels: number;
+  shaders: string[];
+}
+
+/** Way (x0, y0, x1, y1); colour and radius; begin and end in seconds. */
+const DISC: Form = {
+  texels: 3,
+  shaders: [
+    `${head(3)}
 uniform float time;
-in vec4 way; in vec2 times; in vec4 look;
 out vec2 at; out vec3 colour; out float radius;
 void main() {
+  vec4 way = texel(0), look = texel(1), times = texel(2);
   float part = clamp((time - times.x) / max(times.y - times.x, 1e-6), 0.0, 1.0);
   radius = look.w;
-  at = corner * (radius + 1.5);
+  at = corners[gl_VertexID % 6] * (radius + 1.5);
   colour = look.rgb;
   gl_Position = place(mix(way.xy, way.zw, part), at);
 }`,
-  `#version 300 es
+    `#version 300 es
 precision highp float;
 in vec2 at; in vec3 colour; in float radius;
 out vec4 pixel;
@@ -36,23 +56,28 @@ void main() {
   float rim = radius > 4.0 ? clamp(away - radius + 1.5, 0.0, 1.0) : 0.0;
   pixel = vec4(mix(colour, vec3(1.0), rim * 0.85), 1.0) * inside;
 }`,
-];
+  ],
+};
 
-const LINE = [
-  `${HEAD}
-in vec4 way; in vec4 tint; in vec2 form;
+/** Way (x0, y0, x1, y1); colour and opacity; width and dash in pixels. */
+const LINE: Form = {
+  texels: 3,
+  shaders: [
+    `${head(3)}
 out float across; out float along; out vec4 colour; out float width; out float dash;
 void main() {
+  vec4 way = texel(0), form = texel(2);
+  vec2 corner = corners[gl_VertexID % 6];
   vec2 line = (way.zw - way.xy) * scale;
   float size = length(line);
   vec2 ahead = size > 0.0 ? line / size : vec2(1.0, 0.0);
   width = form.x; dash = form.y;
   across = corner.y * (width * 0.5 + 1.0);
   along = (corner.x * 0.5 + 0.5) * size;
-  colour = tint;
+  colour = texel(1);
   gl_Position = place(way.xy, ahead * along + vec2(-ahead.y, ahead.x) * across);
 }`,
-  `#version 300 es
+    `#version 300 es
 precision highp float;
 in float across; in float along; in vec4 colour; in float width; in float dash;
 out vec4 pixel;
@@ -61,20 +86,24 @@ void main() {
   if (dash > 0.0 && mod(along, dash) > dash * 0.55) inside = 0.0;
   pixel = vec4(colour.rgb, 1.0) * colour.a * inside;
 }`,
-];
+  ],
+};
 
-const RING = [
-  `${HEAD}
-in vec3 disc; in vec4 tint; in float rim;
+/** Place and radius in metres, width in pixels; colour and opacity. */
+const RING: Form = {
+  texels: 2,
+  shaders: [
+    `${head(2)}
 out vec2 at; out vec4 colour; out float radius; out float width;
 void main() {
+  vec4 disc = texel(0);
   radius = disc.z * scale;
-  width = rim;
-  at = corner * (radius + width + 1.0);
-  colour = tint;
+  width = disc.w;
+  at = corners[gl_VertexID % 6] * (radius + width + 1.0);
+  colour = texel(1);
   gl_Position = place(disc.xy, at);
 }`,
-  `#version 300 es
+    `#version 300 es
 precision highp float;
 in vec2 at; in vec4 colour; in float radius; in float width;
 out vec4 pixel;
@@ -84,78 +113,92 @@ void main() {
   float fill = clamp(0.5 - away, 0.0, 1.0) * 0.07;
   pixel = vec4(colour.rgb, 1.0) * colour.a * max(edge, fill);
 }`,
-];
+  ],
+};
 
-/** Instances of one form, each a few numbers. */
+/**
+ * Many forms of a kind. The vertex shader reads their numbers from a texture: WebGL by software makes a draw call
+ * of each instance of an instanced call.
+ */
 export class Layer {
   private readonly program: twgl.ProgramInfo;
-  private readonly buffers: twgl.BufferInfo;
-  private readonly array: twgl.VertexArrayInfo;
-  private readonly buffer: WebGLBuffer;
-  private readonly width: number;
-  private data = new Float32Array(1024);
-  private room = 0;
-  private isNew = true;
+  private readonly texture: WebGLTexture;
+  private readonly texels: number;
+  /** Rows of the texture. */
+  private height = 4;
+  private data: Float32Array;
+  /** Rows that have changed since they were given to the graphics processor: from the first up to the last. */
+  private changed: [number, number] = [Infinity, -1];
   count = 0;
 
   constructor(
     private readonly gl: WebGL2RenderingContext,
-    shaders: string[],
-    fields: [string, number][],
+    { texels, shaders }: Form,
   ) {
     this.program = twgl.createProgramInfo(gl, shaders);
-    this.width = fields.reduce((sum, [, size]) => sum + size, 0);
-    this.buffer = gl.createBuffer();
-    const attribs: Record<string, twgl.AttribInfo> = {
-      corner: { buffer: twgl.createBufferFromTypedArray(gl, new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1])), size: 2 },
-    };
-    let offset = 0;
-    for (const [name, size] of fields) {
-      attribs[name] = { buffer: this.buffer, size, stride: this.width * 4, offset: offset * 4, divisor: 1 };
-      offset += size;
-    }
-    this.buffers = { numElements: 4, attribs };
-    this.array = twgl.createVertexArrayInfo(gl, this.program, this.buffers);
+    this.texels = texels;
+    this.data = new Float32Array(this.height * WIDE * texels * 4);
+    this.texture = gl.createTexture();
+    this.reserve();
   }
 
   clear(): void {
     this.count = 0;
-    this.isNew = true;
   }
 
-  push(...values: number[]): void {
+  push(values: number[]): void {
     this.set(this.count, values);
     this.count += 1;
   }
 
   /** Replaces an instance. */
   set(place: number, values: number[]): void {
-    const at = place * this.width;
-    if (at + this.width > this.data.length) {
-      const larger = new Float32Array(2 * this.data.length);
-      larger.set(this.data);
-      this.data = larger;
+    const row = Math.floor(place / WIDE);
+    if (row >= this.height) this.grow(row + 1);
+    const at = place * this.texels * 4;
+    for (let number = 0; number < values.length; number++) this.data[at + number] = values[number];
+    const [first, last] = this.changed;
+    this.changed = [Math.min(first, row), Math.max(last, row)];
+  }
+
+  private grow(least: number): void {
+    const { data } = this;
+    this.height = Math.max(least, 2 * this.height);
+    this.data = new Float32Array(this.height * WIDE * this.texels * 4);
+    this.data.set(data);
+    this.reserve();
+    this.changed = [0, this.height - 1];
+  }
+
+  /** Makes the texture as large as the data. */
+  private reserve(): void {
+    const { gl } = this;
+    gl.bindTexture(gl.TEXTURE_2D, this.texture);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, WIDE * this.texels, this.height, 0, gl.RGBA, gl.FLOAT, null);
+    for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) {
+      gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
     }
-    this.data.set(values, at);
-    this.isNew = true;
+  }
+
+  /** Gives the rows that have changed to the graphics processor. */
+  private update(): void {
+    const { gl, texels } = this;
+    const [first, last] = this.changed;
+    if (last < first) return;
+    const long = WIDE * texels;
+    const rows = this.data.subarray(first * long * 4, (last + 1) * long * 4);
+    gl.bindTexture(gl.TEXTURE_2D, this.texture);
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, first, long, last - first + 1, gl.RGBA, gl.FLOAT, rows);
+    this.changed = [Infinity, -1];
   }
 
   draw(uniforms: Record<string, number | number[]>): void {
     const { gl } = this;
     if (this.count === 0) return;
-    if (this.isNew) {
-      const used = this.data.subarray(0, this.count * this.width);
-      gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer);
-      if (this.data.length > this.room) {
-        gl.bufferData(gl.ARRAY_BUFFER, this.data, gl.DYNAMIC_DRAW);
-        this.room = this.data.length;
-      } else gl.bufferSubData(gl.ARRAY_BUFFER, 0, used);
-      this.isNew = false;
-    }
+    this.update();
     gl.useProgram(this.program.program);
-    twgl.setBuffersAndAttributes(gl, this.program, this.array);
-    twgl.setUniforms(this.program, uniforms);
-    twgl.drawBufferInfo(gl, this.array, gl.TRIANGLE_STRIP, 4, 0, this.count);
+    twgl.setUniforms(this.program, { ...uniforms, rows: this.texture });
+    gl.drawArrays(gl.TRIANGLES, 0, 6 * this.count);
   }
 }
 
@@ -169,26 +212,12 @@ export class Layers {
   readonly marks: Layer;
 
   constructor(private readonly gl: WebGL2RenderingContext) {
-    const rings: [string, number][] = [
-      ["disc", 3],
-      ["tint", 4],
-      ["rim", 1],
-    ];
-    const lines: [string, number][] = [
-      ["way", 4],
-      ["tint", 4],
-      ["form", 2],
-    ];
-    this.grounds = new Layer(gl, LINE, lines);
-    this.rings = new Layer(gl, RING, rings);
-    this.lines = new Layer(gl, LINE, lines);
-    this.discs = new Layer(gl, DISC, [
-      ["way", 4],
-      ["times", 2],
-      ["look", 4],
-    ]);
-    this.crosses = new Layer(gl, LINE, lines);
-    this.marks = new Layer(gl, RING, rings);
+    this.grounds = new Layer(gl, LINE);
+    this.rings = new Layer(gl, RING);
+    this.lines = new Layer(gl, LINE);
+    this.discs = new Layer(gl, DISC);
+    this.crosses = new Layer(gl, LINE);
+    this.marks = new Layer(gl, RING);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
@@ -209,6 +238,15 @@ export class Layers {
   }
 }
 
+/** The numbers of a node that moves from a place to another between two times in seconds. */
+export const disc = (
+  [x0, y0]: [number, number],
+  [x1, y1]: [number, number],
+  [begin, end]: [number, number],
+  [red, green, blue]: Colour,
+  radius: number,
+): number[] => [x0, y0, x1, y1, red, green, blue, radius, begin, end];
+
 /** The numbers of a line between two places. */
 export const line = (
   [x0, y0]: [number, number],
@@ -226,4 +264,4 @@ export const ring = (
   [red, green, blue]: Colour,
   alpha: number,
   width: number,
-): number[] => [x, y, radius, red, green, blue, alpha, width];
+): number[] => [x, y, radius, width, red, green, blue, alpha];

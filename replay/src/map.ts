@@ -3,7 +3,7 @@
 import type { Camera } from "./camera";
 import { type Colour, DROP, FRAMES, hex, INK, QUIET, RANGE, ROUTE, WIRE } from "./colours";
 import { classOf, type FrameClass, isLost } from "./events";
-import { Layers, line, ring } from "./layers";
+import { disc, Layers, line, ring } from "./layers";
 import type { Run } from "./run";
 import { after, from } from "./search";
 
@@ -32,8 +32,9 @@ export class NodeMap {
   private readonly words: HTMLCanvasElement;
   private readonly layers: Layers;
   private readonly pen: CanvasRenderingContext2D;
-  /** By node, the leg that is drawn. */
-  private readonly drawn: Int32Array;
+  /** By node, the time from which on, and before which, the leg that is drawn is the right one. */
+  private readonly since: Float64Array;
+  private readonly until: Float64Array;
   private look = "";
   width = 1;
   height = 1;
@@ -57,7 +58,8 @@ export class NodeMap {
     if (gl === null || pen === null) throw new Error("expected a browser with WebGL 2; it may be switched off here");
     this.layers = new Layers(gl);
     this.pen = pen;
-    this.drawn = new Int32Array(run.nodes).fill(-2);
+    this.since = new Float64Array(run.nodes).fill(Infinity);
+    this.until = new Float64Array(run.nodes);
   }
 
   /** Takes the size that the page gives it. */
@@ -122,9 +124,9 @@ export class NodeMap {
     const jammers = new Set(run.header.jammers.map((it) => it.node));
     discs.count = run.nodes;
     for (let node = 0; node < run.nodes; node++) {
+      if (time >= this.since[node] && time < this.until[node] && !anew) continue;
       const leg = run.leg(node, time);
-      if (leg === this.drawn[node] && !anew) continue;
-      this.drawn[node] = leg;
+      [this.since[node], this.until[node]] = leg < 0 ? [-Infinity, Infinity] : run.span(leg);
       const place = leg < 0 ? run.place(node, time) : null;
       const [x0, y0, x1, y1, begin, end] = place ? [...place, ...place, 0, 1] : run.line(leg);
       let colour = INK;
@@ -132,7 +134,7 @@ export class NodeMap {
       else if (leg < 0) colour = WIRE;
       else if (ends.includes(node)) colour = ROUTE;
       const radius = this.radius() * (ends.includes(node) || node === chosen ? 1.25 : 1);
-      discs.set(node, [x0, y0, x1, y1, begin / 1e6, end / 1e6, ...colour, radius]);
+      discs.set(node, disc([x0, y0], [x1, y1], [begin / 1e6, end / 1e6], colour, radius));
     }
   }
 
@@ -149,39 +151,34 @@ export class NodeMap {
       const [west, south, east, north] = [...low, ...high];
       const middle = (south + north) / 2;
       const width = Math.max(2, (north - south) * this.camera.scale);
-      grounds.push(...line([west, middle], [east, middle], QUIET, 0.45, width));
+      grounds.push(line([west, middle], [east, middle], QUIET, 0.45, width));
     }
     for (const { node: end, wire } of run.header.interfaces) {
       if (wire !== undefined && end < wire) {
-        grounds.push(...line(run.place(end, time), run.place(wire, time), WIRE, 0.7, 1.5));
+        grounds.push(line(run.place(end, time), run.place(wire, time), WIRE, 0.7, 1.5));
       }
     }
     const drawRange = (it: number, alpha: number, width: number) => {
       const range = run.range(it);
-      if (range !== null && run.isOnMap(it)) rings.push(...ring(run.place(it, time), range, RANGE, alpha, width));
+      if (range !== null && run.isOnMap(it)) rings.push(ring(run.place(it, time), range, RANGE, alpha, width));
     };
     if (ranges && run.nodes <= 500) for (let it = 0; it < run.nodes; it++) drawRange(it, 0.5, 1);
     if (node !== null) drawRange(node, 1, 2);
     for (const { node: jammer } of run.header.jammers) {
-      if (this.radiates(jammer, time)) rings.push(...ring(run.place(jammer, time), this.reach(jammer), DROP, 0.5, 2));
+      if (this.radiates(jammer, time)) rings.push(ring(run.place(jammer, time), this.reach(jammer), DROP, 0.5, 2));
     }
   }
 
   /** The path that the last data packet of the chosen flow took before now, from node to node. */
   route({ time, flow }: Shown): number[] {
-    const { paths, header } = this.run;
-    if (flow === null) return [];
-    for (let row = after(paths.columns.time, time) - 1; row >= 0; row--) {
-      if (paths.columns.flow[row] === flow) return header.paths[paths.columns.path[row]];
-    }
-    return [];
+    return flow === null ? [] : this.run.path(flow, time);
   }
 
   private drawRoute(shown: Shown): void {
     const nodes = this.route(shown);
     for (let hop = 1; hop < nodes.length; hop++) {
       const [one, two] = [this.run.place(nodes[hop - 1], shown.time), this.run.place(nodes[hop], shown.time)];
-      this.layers.lines.push(...line(one, two, ROUTE, 0.4, 8));
+      this.layers.lines.push(line(one, two, ROUTE, 0.4, 8));
     }
   }
 
@@ -213,7 +210,7 @@ export class NodeMap {
       const colour = FRAMES[kind];
       if (receiver[row] === 0) {
         const part = Math.min(1, age / life);
-        rings.push(...ring(place, this.reach(node) * Math.max(0.08, part), colour, alpha, 2));
+        rings.push(ring(place, this.reach(node) * Math.max(0.08, part), colour, alpha, 2));
         continue;
       }
       const far = run.place(run.nodeOf[receiver[row] - 1], begin[row]);
@@ -222,8 +219,8 @@ export class NodeMap {
       // While it is on the air, the line grows.
       const part = onAir ? Math.min(1, age / Math.max(airtime, 1)) : 1;
       const head: [number, number] = [place[0] + (far[0] - place[0]) * part, place[1] + (far[1] - place[1]) * part];
-      lines.push(...line(place, head, colour, lost ? alpha * 0.75 : alpha, width, lost ? 9 : 0));
-      if (kind !== "control" && !lost) marks.push(...ring(head, 2 / this.camera.scale, colour, alpha, 3));
+      lines.push(line(place, head, colour, lost ? alpha * 0.75 : alpha, width, lost ? 9 : 0));
+      if (kind !== "control" && !lost) marks.push(ring(head, 2 / this.camera.scale, colour, alpha, 3));
     }
     this.drawWires(time, linger);
   }
@@ -238,7 +235,7 @@ export class NodeMap {
       const part = (time - entered[row]) / Math.max(linger, 1);
       const [one, two] = [run.place(node, time), run.place(wire, time)];
       const at: [number, number] = [one[0] + (two[0] - one[0]) * part, one[1] + (two[1] - one[1]) * part];
-      this.layers.marks.push(...ring(at, 2 / this.camera.scale, FRAMES.data, 1 - part, 3));
+      this.layers.marks.push(ring(at, 2 / this.camera.scale, FRAMES.data, 1 - part, 3));
     }
   }
 
@@ -258,8 +255,8 @@ export class NodeMap {
           [x - size, y - size * turn],
           [x + size, y + size * turn],
         ];
-        this.layers.crosses.push(...line(one, two, [1, 1, 1], alpha, 7));
-        this.layers.crosses.push(...line(one, two, DROP, alpha, 3.5));
+        this.layers.crosses.push(line(one, two, [1, 1, 1], alpha, 7));
+        this.layers.crosses.push(line(one, two, DROP, alpha, 3.5));
       }
       found.push(row);
     }

@@ -29,6 +29,10 @@ export class Run {
   private readonly fixed = new Map<number, [number, number]>();
   /** The nodes of the interfaces. */
   readonly nodeOf: Int32Array;
+  /** By node, the range of its first radio. */
+  private readonly ranges: (number | null)[];
+  /** By flow, the rows of its paths, as far as they were asked for. */
+  private readonly pathsOf = new Map<number, { rows: number[]; times: Float64Array }>();
   readonly box: Box;
 
   constructor({ header, tables }: Recording) {
@@ -42,6 +46,10 @@ export class Run {
     this.queues = tables.queues;
     this.legs = tables.legs;
     this.nodeOf = Int32Array.from(header.interfaces, (it) => it.node);
+    this.ranges = new Array(header.nodes).fill(null);
+    for (const { node, channel } of [...header.interfaces].reverse()) {
+      if (channel !== undefined) this.ranges[node] = header.ranges[channel] ?? null;
+    }
     this.firstLeg = new Int32Array(header.nodes + 1).fill(-1);
     const { node } = this.legs.columns;
     for (let leg = this.legs.rows - 1; leg >= 0; leg--) this.firstLeg[node[leg]] = leg;
@@ -87,10 +95,31 @@ export class Run {
     return [x0 + (x1 - x0) * part, y0 + (y1 - y0) * part];
   }
 
+  /** The times from which on and before which a leg is the one of its node. */
+  span(leg: number): [number, number] {
+    const { node, begin } = this.legs.columns;
+    const [isFirst, isLast] = [node[leg - 1] !== node[leg], node[leg + 1] !== node[leg]];
+    return [isFirst ? -Infinity : begin[leg], isLast ? Infinity : begin[leg + 1]];
+  }
+
+  /** The path that the last data packet of a flow took before a time, from node to node. */
+  path(flow: number, time: number): number[] {
+    const { paths } = this;
+    let own = this.pathsOf.get(flow);
+    if (own === undefined) {
+      const rows = Array.from({ length: paths.rows }, (_, row) => row).filter(
+        (row) => paths.columns.flow[row] === flow,
+      );
+      own = { rows, times: Float64Array.from(rows, (row) => paths.columns.time[row]) };
+      this.pathsOf.set(flow, own);
+    }
+    const last = after(own.times, time) - 1;
+    return last < 0 ? [] : this.header.paths[paths.columns.path[own.rows[last]]];
+  }
+
   /** The range within which a radio's broadcasts are decoded; nothing if distance alone does not decide. */
   range(node: number): number | null {
-    const radio = this.header.interfaces.find((it) => it.node === node && it.channel !== undefined);
-    return radio?.channel === undefined ? null : (this.header.ranges[radio.channel] ?? null);
+    return this.ranges[node];
   }
 
   /** The name of a flow. */
