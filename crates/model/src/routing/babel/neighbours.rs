@@ -66,11 +66,11 @@ impl Neighbour {
         };
         self.history = self.history << 1 | 1;
         self.expected = seqno.wrapping_add(1);
-        // Longer than the interval, since messages are delayed at random.
-        (self.hello_interval, self.hello_due) = match interval {
-            Span::ZERO => (Span::ZERO, Time::NEVER),
-            _ => (interval, now + interval.mul_f64(hold)),
-        };
+        // Longer than the interval, since messages are delayed at random. A Hello that promises no further one leaves
+        // the promise of the one before.
+        if !interval.is_zero() {
+            (self.hello_interval, self.hello_due) = (interval, now + interval.mul_f64(hold));
+        }
     }
 
     /// The neighbour said what receiving from this node costs. That holds for so many of the interval that it told.
@@ -279,6 +279,7 @@ mod tests {
         assert_eq!((it.history, it.expected), (1, 123));
         it.hello(9, interval, 1.5, Time::ZERO);
         it.hello(10, Span::ZERO, 1.5, Time::ZERO);
-        assert_eq!((it.history, it.next_look()), (0b11, Time::NEVER), "no further one is promised");
+        let due = Time::ZERO + Span::from_secs(6);
+        assert_eq!((it.history, it.next_look()), (0b11, due), "the one before has promised a further one");
     }
 }

@@ -114,9 +114,15 @@ impl State {
         let it = &self.table.all()[destination];
         let Route { metric, neighbour, .. } = it.routes[route];
         if metric != INFINITY && plus(metric, self.params.urgent_increase) <= it.metric() {
-            let message = request(it.address, it.router, it.wanted(cx.now));
-            self.send_to(neighbour, message, cx.now);
+            self.ask_for_newer(destination, neighbour, cx);
         }
+    }
+
+    /// A neighbour is asked for a newer number (§3.8.2.2).
+    pub fn ask_for_newer(&mut self, destination: usize, neighbour: Address, cx: &Context) {
+        let it = &self.table.all()[destination];
+        let message = request(it.address, it.router, it.wanted(cx.now));
+        self.send_to(neighbour, message, cx.now);
     }
 
     /// No route is left. The neighbour with the best unfeasible one is asked for a new seqno, and later all of them.

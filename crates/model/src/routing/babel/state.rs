@@ -302,13 +302,15 @@ impl State {
         // §3.5.3 lets an unfeasible update of the selected route be ignored. As in babeld, the route stays selected,
         // with its new metric.
         if selected && advertised != INFINITY && newer(route.seqno, seqno) {
-            return;
+            return self.ask_for_newer(destination, from, cx);
         }
         let before = route.metric;
         (route.seqno, route.advertised) = (seqno, advertised);
         route.set_metric(metric, now, smoothing);
         if advertised != INFINITY {
             (route.expires, route.asked) = (expires, false);
+            // The interval may be shorter than that of the update before.
+            self.next_expiry = self.next_expiry.min(now + hold.mul_f64(1.0 - EARLY));
         }
         // Also where nothing has changed: the smoothed metrics have. Most updates are of routes that are longer.
         if selected || metric <= it.metric() {

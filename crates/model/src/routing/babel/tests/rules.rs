@@ -290,3 +290,31 @@ fn s3_5_3_a_route_is_asked_for_before_it_expires_and_comes_back() {
     tell(&mut net, 1, vec![Message::Update(all)]);
     assert_eq!(net.route(0, 5), None);
 }
+
+#[test]
+fn s3_5_3_a_shorter_interval_ends_the_hold_sooner() {
+    let mut net = network(&params(), 7);
+    meet(&mut net, 1);
+    tell(&mut net, 1, vec![about_5(7, 256)]);
+    net.run_until(10_000);
+    let Message::Update(update) = about_5(7, 256) else { panic!("an update") };
+    tell(&mut net, 1, vec![Message::Update(Update { interval: 100, ..update })]);
+    // Five and a quarter intervals of 1 s; routes are looked at once a second.
+    net.run_until(15_000);
+    assert!(net.route(0, 5).is_some());
+    net.run_until(16_500);
+    assert_eq!((net.route(0, 5), saying(&net, "Q5").len()), (None, 1));
+}
+
+#[test]
+fn s3_8_2_2_an_older_number_of_the_selected_route_is_asked_about() {
+    let mut net = network(&params(), 7);
+    meet(&mut net, 1);
+    tell(&mut net, 1, vec![about_5(7, 256)]);
+    net.run_until(5_000);
+    let asked = |net: &Network| net.talk.iter().filter(|line| line.contains("0>1") && line.contains(" S5")).count();
+    assert_eq!(asked(&net), 0, "{:#?}", net.talk);
+    tell(&mut net, 1, vec![about_5(6, 256)]);
+    net.run_until(8_000);
+    assert_eq!((asked(&net), net.route(0, 5)), (1, Some((1, 2))), "{:#?}", net.talk);
+}
