@@ -38,8 +38,8 @@ type Kind = (&'static str, &'static [u32], &'static str, &'static str);
 
 const ALL: [u32; NODES as usize] = [0, 1, 2, 3, 4];
 /// babeld with other settings than those of `routing = "babeld"`.
-const BABELD_IPV4: &str = "babeld -I /tmp/pid -S /tmp/state -C 'interface eth0 type wireless' -C 'redistribute local ip \
-                           0.0.0.0/0 allow' -C 'redistribute local deny' eth0";
+const BABELD_IPV4: &str = "babeld -I /tmp/pid -S /tmp/state -C 'interface eth0 type wireless' -C 'redistribute local \
+                           ip 0.0.0.0/0 allow' -C 'redistribute local deny' eth0";
 const BABELD_UNSMOOTHED: &str =
     "babeld -M 0 -I /tmp/pid -S /tmp/state -C 'interface eth0 type wireless' -C 'redistribute local' eth0";
 /// None is a kernel, all are, one half or the other, one, and two neighbours; all are, and tell no IPv6 addresses.
@@ -388,11 +388,10 @@ fn fifty_nodes() {
                 "linux" => format!("[linux]\nrouting = \"{BABELD_IPV4}\"\n"),
                 _ => "[routing]\nprotocol = \"babel\"\nbabel.ipv6 = true\n".to_owned(),
             };
-            let text = format!(
-                "duration = \"{} ms\"\nseed = {seed}\n[nodes]\ncount = {FIFTY}\nsystem = \"{system}\"\n{placement}\narea = [\"1000 m\", \"1000 m\"]\n[radio]\nreceive = \"250 m\"\nsense = \"550 \
-                 m\"\n{mobility}{routing}",
-                COUNTED.end
-            );
+            let nodes =
+                format!("[nodes]\ncount = {FIFTY}\nsystem = \"{system}\"\n{placement}\narea = [\"1 km\", \"1 km\"]\n");
+            let radio = "[radio]\nreceive = \"250 m\"\nsense = \"550 m\"\n";
+            let text = format!("duration = \"{} ms\"\nseed = {seed}\n{nodes}{radio}{mobility}{routing}", COUNTED.end);
             let scenario = Scenario::load(&text, "fifty.toml", Path::new(""), &[]).unwrap_or_else(|it| panic!("{it}"));
             let (spec, watch) = (scenario.spec(0), Watch::default());
             let (_, ear): (Outcome, Ear) = if system == "linux" {

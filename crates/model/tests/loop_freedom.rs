@@ -10,10 +10,10 @@ mod common;
 mod loops;
 
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::{Address, NodeId};
+use hopyard_model::address::{Address, InterfaceId, NodeId};
 use hopyard_model::mobility::Position;
-use hopyard_model::observe::{PacketEvent, PathEnd, Probe};
-use hopyard_model::packet::{Body, Packet};
+use hopyard_model::observe::{FrameEdge, FrameView, PathEnd, Probe};
+use hopyard_model::packet::Body;
 use hopyard_model::params::Params as _;
 use hopyard_model::routing::babel::{BabelPacket, Message};
 use hopyard_model::routing::{self, source_routes};
@@ -56,9 +56,10 @@ struct Sent {
 }
 
 impl Probe for Sent {
-    fn on_packet(&mut self, now: Time, _: NodeId, packet: &Packet, event: PacketEvent) {
-        let (Body::Routing(message), PacketEvent::Originated) = (&packet.body, event) else { return };
-        let Some(babel) = message.get::<BabelPacket>().filter(|_| now >= self.from) else { return };
+    fn on_frame(&mut self, now: Time, _: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
+        let Some(packet) = frame.packet.filter(|_| edge == FrameEdge::Sent && now >= self.from) else { return };
+        let Body::Routing(message) = &packet.body else { return };
+        let Some(babel) = message.get::<BabelPacket>() else { return };
         for message in babel.messages() {
             let place = match message {
                 Message::Hello { .. } => 0,

@@ -51,7 +51,8 @@ pub struct Params {
     pub hello_hold: f64,
     /// How often missing Hellos and old IHUs are looked for; "auto": one and a half `hello_interval`. "0 s": at once.
     pub look_interval: Auto,
-    /// Mean delay of Hellos, IHUs and requests, which thus share packets; "auto": half of `hello_interval`, at most 1 s.
+    /// Mean delay of Hellos, IHUs and requests, so that they share packets; "auto": half of `hello_interval`, at most
+    /// 1 s.
     pub packet_delay: Auto,
     /// Mean delay of updates that are not urgent, unless a packet leaves before; "auto": `hello_interval`, at most 4 s.
     pub update_delay: Auto,
@@ -71,8 +72,8 @@ pub struct Params {
     /// Half-life of the difference between a metric and its smoothed metric. A route replaces another one only if its
     /// smoothed metric is smaller too. "0 s": the metric alone decides.
     pub smoothing: Span,
-    /// The smoothed metric of a new route begins here, or at its metric if that is larger. The smoothed metric of a route
-    /// that comes back begins at twice as much. 0: both begin at the metric.
+    /// The smoothed metric of a new route begins here, or at its metric if that is larger. The smoothed metric of a
+    /// route that comes back begins at twice as much. 0: both begin at the metric.
     pub smoothing_start: u16,
     /// The cost of a wire that works.
     pub wired_cost: u16,
@@ -82,13 +83,13 @@ pub struct Params {
     pub wired_window: u8,
     /// Whether a route is not told over the wire that it leads over. Over radio it always is.
     pub split_horizon: bool,
-    /// A metric that grows by this at once is told before the next update of all routes, and all neighbours are asked for
-    /// their routes.
+    /// A metric that grows by this at once is told before the next update of all routes, and all neighbours are asked
+    /// for their routes.
     pub triggered_increase: u16,
     /// A metric that falls by this at once is told before the next update of all routes.
     pub triggered_decrease: u16,
-    /// A metric that grows by this at once, from less than six times 256, is urgent. An update of a neighbour whose route
-    /// would be better by this, but is not feasible, makes the node ask for a new sequence number.
+    /// A metric that grows by this at once, from less than six times 256, is urgent. An update of a neighbour whose
+    /// route would be better by this, but is not feasible, makes the node ask for a new sequence number.
     pub urgent_increase: u16,
     /// Largest packet, with its headers.
     pub packet_limit: Bytes,

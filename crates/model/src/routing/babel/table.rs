@@ -190,8 +190,8 @@ impl Destination {
     }
 
     /// Selects a route among those that are feasible and finite (§3.6, A.3), after one of them has changed. Without a
-    /// selected route, and where it is the selected one that has changed, the smallest smoothed metric counts. Otherwise
-    /// the changed route alone can replace the selected one. Both its metric and its smoothed metric must be better.
+    /// selected route, and where the selected one has changed, the smallest smoothed metric counts. Otherwise the
+    /// changed route alone can replace the selected one. Both its metric and its smoothed metric must be better.
     pub fn select(&mut self, changed: usize, now: Time, smoothing: Smoothing) {
         let usable = |it: &&Route| it.metric != INFINITY && self.is_feasible(it.seqno, it.advertised, now);
         // The selected route was feasible once. Its neighbour's feasibility distance has not grown since.
