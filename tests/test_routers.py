@@ -67,7 +67,7 @@ def test_a_flow_without_a_route_tries_again() -> None:
     # The destination comes into reach of node 1 five seconds after the start of the flow. Linux refuses the first
     # connection at once.
     orders = [{"at": "15 s", "x": "400 m", "y": "0 m", "speed": "1000 m/s"}]
-    scenario = {
+    scenario: dict[str, Any] = {
         "duration": "30 s",
         "runs": 1,
         "nodes": {"positions": [[0, 0], [200, 0], [2000, 0]], "system": "linux"},
