@@ -56,6 +56,19 @@ def test_runs_of_other_movement_are_no_pairs() -> None:
     assert keys == [False, True, True, True, False]
 
 
+def test_a_difference_of_folders_says_how_many_pairs_it_has(short: Path, tmp_path: Path) -> None:
+    for tcp, runs, seed in (("newreno", 2, 1), ("vegas", 3, 1), ("vegas", 2, 9)):
+        words = ["--set", f"flow.tcp={tcp}", "--runs", runs, "--seed", seed, "--out", tmp_path / f"{tcp}{seed}"]
+        assert command("run", short, *words).exit_code == 0
+    done = command("show", tmp_path / "newreno1", tmp_path / "vegas1", "--measure", "delay")
+    means, _, apart = done.stdout.partition("difference from tcp = newreno")
+    assert ("runs" in means, "pairs" in means, "runs" in apart, "pairs" in apart) == (True, False, False, True)
+    (row,) = (line for line in apart.splitlines() if "vegas" in line)
+    assert row.split()[1] == "2"
+    done = command("show", tmp_path / "newreno1", tmp_path / "vegas9")
+    assert "Cases that differ in their seeds do not meet the same seed" in done.stdout
+
+
 def test_variants_are_compared_at_each_value_of_a_number(short: Path) -> None:
     sizes = {"tcp.segment_size": ["500 B", "1 kB", "750 B"]}
     for order in (sizes | TCPS, TCPS | sizes):

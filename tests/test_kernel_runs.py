@@ -443,7 +443,7 @@ def test_what_became_of_programs_is_said() -> None:
         "warning: run 0, node 3: late: never began",
         "run 0, node 3: iperf3 -s: went on until the end of the run",
         "run 0, node 3: true: ended at 1.004 s",
-        "The output of programs is in the table `programs`.",
+        "The output of programs is in the table `programs` (--out keeps it).",
     ]
     Found.programs = pa.Table.from_pylist([{"run": 0, "node": 3, **row} for row in [*rows[:2] * 3, rows[2], rows[3]]])
     found = _programs(Found())  # type: ignore[arg-type]

@@ -553,7 +553,8 @@ impl<P: Probe> Coupled<P> {
                     });
                 }
             }
-            Report::Route { added, prefix, addresses, .. } => {
+            // A daemon that is told to end may take its routes away.
+            Report::Route { added, prefix, addresses, .. } if at < self.last => {
                 let owner = |address| self.owners.get(&address).copied();
                 let event =
                     self.routers.as_ref().and_then(|it| it.route_event((at, node), (added, prefix), &addresses, owner));
@@ -564,6 +565,7 @@ impl<P: Probe> Coupled<P> {
             | Report::Accepted { .. }
             | Report::Received { .. }
             | Report::Ended { .. }
+            | Report::Route { .. }
             | Report::Answer { .. } => {}
         }
     }

@@ -77,6 +77,9 @@ fn frrs_ospf_finds_the_ways_of_a_chain() {
     let Some(options) = options(&text, &programs) else { return };
     let (outcome, output) = run(&text, &options);
     assert!(output[0].contains("3 received, 0% packet loss"), "{output:#?}\n{:#?}", outcome.drops);
+    // The daemons take their routes away when they are told to end, which is no change of the network.
+    let late: Vec<_> = outcome.route_changes.iter().filter(|it| it.time_s > 50.0).collect();
+    assert!(!outcome.route_changes.is_empty() && late.is_empty(), "{late:#?}");
 }
 
 /// The third of four nodes is away for a while: the routes over it go, and come back. Without another way, babeld

@@ -39,7 +39,7 @@ def _values(_context: click.Context, _option: click.Parameter, given: str | None
 )
 @click.option(
     "--rows",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=10**9),
     help="The most frames, drops or paths that are recorded; longer runs are thinned.  [default: 400000]",
 )
 @click.option(

@@ -65,7 +65,6 @@ def _differences(
     """Prints how much more each case has than the first one of its pairing, run by run."""
     seen = False
     for label, pairs in _by_label(found).items():
-        rows = [case for case, _ in pairs]
         estimates = [[results.difference(measure.name, *pair) for pair in pairs] for measure in measures]
         seen |= any(each.excludes_zero for column in estimates for each in column)
         say(out, ("difference", "bold"), (f" from {label}, run by run: mean ± 95 % interval", ""))
@@ -73,7 +72,7 @@ def _differences(
             Numbers(measure.title, measure.unit, [signed(each) for each in column])
             for measure, column in zip(measures, estimates, strict=True)
         ]
-        terminal.show(out, _names(results, rows, cases), numbers, _gaps(results, rows))
+        terminal.show(out, _pair_names(results, pairs, cases), numbers, _gaps(results, [case for case, _ in pairs]))
     if seen:
         say(out, (f"{MARK} zero is outside the interval", "dim"))
 
@@ -132,7 +131,7 @@ def latex(results: Results, measures: Sequence[str] | None = None, against: Mapp
         for label, pairs in _by_label(found).items():
             apart = [[signed(results.difference(measure.name, *pair)) for pair in pairs] for measure in chosen]
             print(f"% Difference from {_tex(label)}, run by run; {MARK}: zero is outside the 95 % interval.")
-            _tabular(_names(results, [case for case, _ in pairs], cases), chosen, apart)
+            _tabular(_pair_names(results, pairs, cases), chosen, apart)
         for text in reasons:
             print(f"% {text}.")
 
@@ -205,6 +204,15 @@ def _names(results: Results, rows: Sequence[Case], cases: Sequence[Case] | None 
     counts = [len(results.runs_of(case)) for case in rows]
     if len(set(counts)) > 1:
         names.append(Names("runs", [str(count) for count in counts]))
+    return names
+
+
+def _pair_names(results: Results, pairs: Sequence[tuple[Case, Case]], cases: Sequence[Case]) -> list[Names]:
+    """The columns that tell differences apart: those of `_names`, and pairs of runs where a case has more runs."""
+    names = [each for each in _names(results, [case for case, _ in pairs], cases) if each.head != "runs"]
+    runs = [(set(results.runs_of(case).tolist()), set(results.runs_of(first).tolist())) for case, first in pairs]
+    if any(ours != theirs for ours, theirs in runs):
+        names.append(Names("pairs", [str(len(ours & theirs)) for ours, theirs in runs]))
     return names
 
 

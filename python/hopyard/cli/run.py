@@ -430,7 +430,7 @@ def _programs(results: Results) -> list[str]:
     lines = sorted((line(row) for row in rows), key=lambda it: it[0])
     left = Counter(_FATES[fate] for fate, _ in lines[TOLD:])
     more = [f"{many(count, 'further program')} {fate}" for fate, count in left.items()]
-    output = ["The output of programs is in the table `programs`."] if lines else []
+    output = ["The output of programs is in the table `programs` (--out keeps it)."] if lines else []
     return [*(text for _, text in lines[:TOLD]), *more, *output]
 
 

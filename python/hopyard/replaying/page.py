@@ -34,13 +34,14 @@ def page(recordings: Sequence[bytes]) -> str:
         raise ValueError(f"expected one recording, or two to be compared, found {len(recordings)}")
     for place, recording in enumerate(recordings):
         if not recording.startswith(MAGIC):
-            start = recording[: len(MAGIC)]
-            raise ValueError(f"recording {place}: expected one of this version, which begins with {MAGIC!r}: {start!r}")
+            start = recording[: len(MAGIC)].decode("ascii", errors="replace")
+            expected = f"one of this version, which begins with {MAGIC.decode()}"
+            raise ValueError(f"recording {place + 1}: expected {expected}, found {start or 'nothing'}")
         try:
             zlib.decompress(recording[len(MAGIC) :])
         except zlib.error as error:
             size = len(recording)
-            raise ValueError(f"recording {place}: expected a whole one, found {size} bytes: {error}") from None
+            raise ValueError(f"recording {place + 1}: expected a whole one, found {size} bytes: {error}") from None
     player = Path(__file__).with_name("player.html").read_text(encoding="utf-8")
     packed = (base64.b64encode(each).decode("ascii") for each in recordings)
     scripts = "\n".join(f'<script type="text/plain" class="run">{text}</script>' for text in packed)

@@ -177,8 +177,9 @@ def places(core: _core.Scenario) -> object:
 
 def _why(results: Paired, cases: Sequence[Case]) -> str:
     keys = [key for key in varying(results, cases) if _moving(key) or key == "seed"]
-    apart = ", ".join(keys) or "their scenarios"
-    same = "seed" if keys == ["seed"] else "movement"
+    seeds = not keys and len({case.seed for case in cases}) > 1
+    apart = "their seeds" if seeds else ", ".join(keys) or "their scenarios"
+    same = "seed" if seeds or keys == ["seed"] else "movement"
     return f"Cases that differ in {apart} do not meet the same {same}: their runs are no pairs, and have no difference"
 
 
