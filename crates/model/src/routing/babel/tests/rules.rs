@@ -303,7 +303,7 @@ fn s3_5_3_a_shorter_interval_ends_the_hold_sooner() {
     net.run_until(15_000);
     assert!(net.route(0, 5).is_some());
     net.run_until(16_500);
-    assert_eq!((net.route(0, 5), saying(&net, "Q5").len()), (None, 1));
+    assert_eq!((net.route(0, 5), saying(&net, "Q5")[0].1), (None, "0>1"), "its neighbour is asked first");
 }
 
 #[test]
