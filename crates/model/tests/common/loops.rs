@@ -82,7 +82,7 @@ pub fn large(protocol: &str, nodes: u32, speed: f64, duration: Span) -> Spec {
     let of_all = (0..nodes).map(|_| node()).collect();
     let mut spec = Spec { seed: 1, duration, nodes: of_all, ..Spec::network("rfc") };
     spec.channels[0].radio.receive = phy::Sensitivity::Range(Distance::new(250.0)).into();
-    spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(550.0)).into();
+    spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(550.0));
     spec
 }
 
