@@ -131,8 +131,8 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
 /// Values of keys whose words the schema does not list.
 const OTHERS: &[&str] = &["5 m", "2 Mbps", "reno", "10.0.0.78", "172.29.0.0/16", "nakagami", "6.12", "threshold"];
 
-/// The words that a model's parameter or the scenario's schema lists for a key, and those that its description quotes, by
-/// the last part of its name.
+/// The words that a model's parameter or the scenario's schema lists for a key, and those that its description quotes,
+/// by the last part of its name.
 fn words() -> &'static BTreeMap<String, Vec<String>> {
     static WORDS: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
     WORDS.get_or_init(|| {

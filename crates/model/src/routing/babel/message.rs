@@ -42,8 +42,8 @@ pub const fn identifier(address: Address) -> [u8; 8] {
     InterfaceId(address.0).station().identifier()
 }
 
-/// Reads the packet of a router that is not simulated, over IPv6. Messages about addresses that nobody has are left out,
-/// and so are updates of IPv4 addresses without a next hop (RFC 8966, §4.6.9).
+/// Reads the packet of a router that is not simulated, over IPv6. Messages about addresses that nobody has are left
+/// out, and so are updates of IPv4 addresses without a next hop (RFC 8966, §4.6.9).
 ///
 /// # Errors
 /// If the bytes are no packet.

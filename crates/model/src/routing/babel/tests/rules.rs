@@ -257,8 +257,8 @@ fn s3_7_2_a_lost_route_is_retracted_at_once_and_again() {
     let said: Vec<_> = saying(&net, "U3=inf");
     let of = |way: &str| said.iter().filter(|it| it.1 == way).map(|it| it.0).collect::<Vec<_>>();
     let (first, next, last) = (of("2>*"), of("1>*"), of("0>*"));
-    // Each missing Hello doubles the cost of the link. The ninth makes it infinite, 6.8 + 8 · 4 s after the last one that
-    // came. That it is missing is noticed up to 7.5 s later. IHUs would hold for 120 s.
+    // Each missing Hello doubles the cost of the link. The ninth makes it infinite, 6.8 + 8 · 4 s after the last one
+    // that came. That it is missing is noticed up to 7.5 s later. IHUs would hold for 120 s.
     assert!((93_000..109_000).contains(&first[0]), "{first:?}");
     assert!(next[0] - first[0] <= 203 && last[0] - next[0] <= 203, "{first:?} {next:?} {last:?}");
     assert!(first.len() >= 4, "it is repeated: {first:?}");
