@@ -37,7 +37,7 @@ const LOOK: u64 = 100;
 type Kind = (&'static str, &'static [u32], &'static str, &'static str);
 
 const ALL: [u32; NODES as usize] = [0, 1, 2, 3, 4];
-/// babeld with other settings than those of `routing = "babeld"`.
+/// babeld that tells IPv4 addresses only. The next one does not smooth metrics.
 const BABELD_IPV4: &str = "babeld -I /tmp/pid -S /tmp/state -C 'interface eth0 type wireless' -C 'redistribute local \
                            ip 0.0.0.0/0 allow' -C 'redistribute local deny' eth0";
 const BABELD_UNSMOOTHED: &str =

@@ -237,7 +237,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Changes each key of a scenario of which nothing is known.
+    /// Changes each key of a scenario that no scenario before has tested.
     ///
     /// # Panics
     /// If a changed key is not in the hash, or one without effect is.

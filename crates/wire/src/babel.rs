@@ -4,9 +4,9 @@
 //! of the parser (Router-Id, Next Hop, Pad) are no messages: the writer puts them where a message needs them. It
 //! leaves out the bytes of a prefix that the update before it has too (§4.5).
 //!
-//! Networks are those of IPv4 (AE 1), and UDP over IPv4 or IPv6 carries the packets. In IHUs the parser knows
-//! link-local addresses of IPv6 too (AE 3). Of other address encodings it reads what sets its state, and passes over
-//! the rest, as the RFC says of encodings that a node does not know (§4.1.4).
+//! Prefixes are IPv4 (AE 1). UDP over IPv4 or IPv6 carries the packets. In IHUs the parser also knows link-local
+//! addresses of IPv6 (AE 3). An update with another encoding only sets the parser's state. All else with an unknown
+//! encoding is passed over (§4.1.4).
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -14,7 +14,7 @@
 //! grows much makes the node ask its neighbours for their routes, how much better an unfeasible route must be to be
 //! worth a request, and that a request for all routes is not answered shortly after an update of all.
 //!
-//! Left out: prefixes of networks, those of IPv6, unicast Hellos, acknowledgements, filters (§A.4), and all
+//! Left out: prefixes of networks, prefixes of IPv6, unicast Hellos, acknowledgements, filters (§A.4) and all
 //! extensions. A failure of the link layer changes no route, as in the RFC and in babeld.
 //!
 //! Validated by small networks in the tests beside, one for each rule, and against babeld 1.12.1

@@ -6,7 +6,7 @@ use super::message::INFINITY;
 use super::params::{Estimate, Params};
 use crate::address::Address;
 
-/// The Hellos of which one must have arrived, as in babeld.
+/// The last twelve Hellos. If none of them arrived, an IHU holds for a shorter time (babeld).
 const RECENT: u16 = 0x0fff;
 /// An IHU holds for so many intervals even if no Hello arrives (babeld).
 const SURE: f64 = 3.0;
