@@ -52,7 +52,7 @@ def test_runs_of_other_movement_are_no_pairs() -> None:
     two["mobility"] = {"model": "gauss_markov"}
     assert hopyard.run([one, two], runs=2).firsts() == {}
     # Nodes that are kernels stand where the others do; a profile may say that they walk in another way.
-    keys = [pairs._moving(key) for key in ("nodes.system", "nodes.count", "mobility.model", "profile", "mac.model")]
+    keys = [pairs.moving(key) for key in ("nodes.system", "nodes.count", "mobility.model", "profile", "mac.model")]
     assert keys == [False, True, True, True, False]
 
 

@@ -37,6 +37,8 @@ def test_a_folder_may_have_any_name(short: Path, monkeypatch: pytest.MonkeyPatch
     assert len(Results.load(name).series) > 0
     Results.load(name).save(f"{name}-2")
     assert command("plot", name, "--series", "cwnd").exit_code == 0
+    # What cannot be written has one exit code, whatever it is.
+    assert command("plot", name, "--series", "cwnd", "-o", "nowhere/x.png").exit_code == 3
 
 
 @pytest.mark.parametrize("name", ["../victim.txt", "/etc/x", "a/b", ".lock", "results.sqlite", 7])

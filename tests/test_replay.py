@@ -97,7 +97,9 @@ def test_a_recording_is_the_same_each_time(short: Path, tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (["--set", "flow.tcp=newreno,vegas,cubic"], "expected one case of flow.tcp=newreno; flow.tcp=vegas;"),
-        (["--against", "flow.tcp=vegas"], "found 0 with flow.tcp=vegas"),
+        (["--against", "flow.tcp=vegas"], "no compared key is called 'flow.tcp'; all runs are of one case"),
+        (["--set", "flow.tcp=newreno,vegas", "--case", "foo=1"], "called 'foo'; there are flow.tcp"),
+        (["--set", "flow.tcp=newreno,vegas", "--case", "flow.tcp=bic"], "found 0 with flow.tcp=bic"),
         (["--case", "vegas"], "expected KEY=VALUE, such as flow.tcp=vegas, found 'vegas'"),
         (["--rows", "0"], "0 is not in the range"),
         (["--set", "flow.tcp=newreno,vegas", "-o", "x.hopyard-replay"], "a recording is of one run, found 2"),

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+class WriteError(OSError):
+    """A file, which the error names, cannot be written."""
+
+
 def unfinished(path: Path) -> Path:
     """The name under which a file is written until it is whole."""
     return path.with_name(f".{path.name}.part{path.suffix}")
@@ -21,7 +25,7 @@ def check_folder(path: Path) -> None:
     """Checks that the folder of a file is there, before the work whose result the file is to have.
 
     Raises:
-        OSError: when there is no such folder, or it cannot be written.
+        WriteError: when there is no such folder, or it cannot be written.
     """
     folder, code = path.parent, 0
     if not folder.is_dir():
@@ -29,7 +33,7 @@ def check_folder(path: Path) -> None:
     elif not os.access(folder, os.W_OK):
         code = errno.EACCES
     if code:
-        raise OSError(code, f"{os.strerror(code)}: expected a folder that can be written, found {folder}", str(path))
+        raise WriteError(code, f"{os.strerror(code)}: expected a folder that can be written, found {folder}", str(path))
 
 
 def whole(path: Path, save: Callable[[Path], object]) -> None:
@@ -38,7 +42,7 @@ def whole(path: Path, save: Callable[[Path], object]) -> None:
     A device, or another file that is no ordinary one, is written in place.
 
     Raises:
-        OSError: when it cannot be written; it names the file.
+        WriteError: when it cannot be written.
     """
     # A link stays a link: the file that it names is replaced.
     place = path.resolve() if path.is_symlink() else path
@@ -53,7 +57,7 @@ def whole(path: Path, save: Callable[[Path], object]) -> None:
     except OSError as error:
         # pyarrow's errors do not name the file.
         reason = error.strerror or str(error).rpartition("] ")[2] or str(error)
-        raise OSError(error.errno or 0, reason, str(path)) from error
+        raise WriteError(error.errno or 0, reason, str(path)) from error
     finally:
         if not in_place:
             beside.unlink(missing_ok=True)

@@ -36,7 +36,7 @@ from hopyard.cli import studies as cli_study
 from hopyard.cli.options import AGAINST, FLOWS, SET, WITH, Commands, Comparing, Named, Once
 from hopyard.cli.output import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, of, say
 from hopyard.errors import ScenarioError, SimulationError, lacks_room
-from hopyard.files import write_text
+from hopyard.files import WriteError, write_text
 from hopyard.terminal import signals
 from hopyard.terminal.words import install
 
@@ -105,7 +105,6 @@ class Group(Commands):
                 say(f"error: there is not enough memory, or a library is broken{reason}")
                 ctx.exit(NOT_WRITTEN)
             except OSError as error:
-                # An error of reading an input file; errors of writing have their own messages.
                 if error.errno == errno.EBADF and not error.filename:
                     error.filename = "standard output"
                     mute()
@@ -114,7 +113,7 @@ class Group(Commands):
 
 
 def _of_writing(error: OSError) -> bool:
-    return lacks_room(error) or error.filename == "standard output"
+    return isinstance(error, WriteError) or lacks_room(error) or error.filename == "standard output"
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})

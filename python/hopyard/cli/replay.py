@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hopyard.cli.options import SET, WITH, Comparing, Named
-from hopyard.cli.output import NOT_WRITTEN, of, say, tell
+from hopyard.cli.output import tell
 from hopyard.files import check_folder
 
 if TYPE_CHECKING:
@@ -74,11 +74,7 @@ def replay(
     output = output or Path(f"{targets[0].resolve().stem}-replay.html")
     if output.resolve() in {path.resolve() for path in targets}:
         raise click.UsageError(f"{output} is what is to be shown: expected another file for the page")
-    try:
-        check_folder(output)
-    except OSError as error:
-        say(f"error: {of(error)}")
-        context.exit(NOT_WRITTEN)
+    check_folder(output)
     if recorded:
         if len(recorded) < len(targets) or settings or seed is not None or case or against:
             raise click.UsageError("recordings are shown as they are: expected one or two of them, and -o alone")
@@ -95,10 +91,6 @@ def replay(
         else:
             wanted = of_scenario(target, run, seed, settings)
         recordings = [each.record(rows or MOST_ROWS) for each in chosen(wanted, case or {}, against)]
-    try:
-        write(recordings, output)
-    except OSError as error:
-        say(f"error: {of(error)}")
-        context.exit(NOT_WRITTEN)
+    write(recordings, output)
     shown = f"hopyard replay {output} shows it" if output.suffix == ENDING else "open it in a browser"
     context.exit(tell(f"{output} is written ({output.stat().st_size / 1e6:.2g} MB); {shown}"))

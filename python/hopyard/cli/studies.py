@@ -361,9 +361,7 @@ def _status(study: Study, given: dict[str, Any]) -> int:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the table into this file: .csv or .parquet.",
 )
-@click.pass_context
 def results(
-    context: click.Context,
     study: Path,
     out: Path | None,
     quick: bool,
@@ -410,11 +408,7 @@ def results(
         return
     from hopyard.tables.tables import write_table
 
-    try:
-        write_table(table, output)
-    except OSError as error:
-        say(f"error: {of(error)}")
-        context.exit(NOT_WRITTEN)
+    write_table(table, output)
     tell(f"{output}: {many(len(table), 'row')}")
 
 

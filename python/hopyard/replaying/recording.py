@@ -84,8 +84,13 @@ def chosen(wanted: Sequence[Wanted], case: Mapping[str, str], against: Mapping[s
         against: values that the second one has.
 
     Raises:
-        ValueError: when the values are those of no case, or of several.
+        ValueError: when a key is no compared one, or the values are those of no case, or of several.
     """
+    known = list(dict.fromkeys(key for each in wanted for key in each.case.settings))
+    for key in [*case, *(against or {})]:
+        if key not in known:
+            there = f"there are {', '.join(known)}" if known else "all runs are of one case"
+            raise ValueError(f"no compared key is called {key!r}; {there}")
     first = [each for each in wanted if _has(each, case)]
     if against is not None:
         others = [each for each in wanted if _has(each, against)]

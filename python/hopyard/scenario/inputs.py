@@ -47,20 +47,14 @@ class Inputs:
         return cls(core.to_toml(defaults=True), files, rules)
 
     def scenario(self, name: str, seed: int) -> Scenario:
-        """The scenario, whose files are laid out in a folder that goes with this process.
+        """The scenario, whose files, if it has any, are laid out in a folder that goes with this process.
 
         Raises:
             ScenarioError: when it is wrong, as when a rule of it is not to be found.
             StoreError: when its text is no TOML.
         """
-        import tempfile
-
-        base = Path(tempfile.mkdtemp(prefix="hopyard-"))
-        atexit.register(shutil.rmtree, base, ignore_errors=True)
         own = {path: f"{number}-movements" for number, path in enumerate(self.files)}
-        for path, content in self.files.items():
-            (base / own[path]).write_bytes(content)
-        lay_out(self.rules, base)
+        base = self._laid_out(own) if own or self.rules else Path()
         document = _moved(read_toml(self.toml, self.place), own)
         # What tells scenarios of one name apart may be a value such as "5 m/s"; a name has no
         # slash.
@@ -70,6 +64,17 @@ class Inputs:
         except ScenarioError as error:
             shown, coloured = (f"{self.place}: {text}" for text in (error.shown, error.coloured))
             raise ScenarioError(shown, coloured, error.problems) from error
+
+    def _laid_out(self, names: Mapping[str, str]) -> Path:
+        """A folder with the files, under these names, and with the modules; it goes with this process."""
+        import tempfile
+
+        base = Path(tempfile.mkdtemp(prefix="hopyard-"))
+        atexit.register(shutil.rmtree, base, ignore_errors=True)
+        for path, content in self.files.items():
+            (base / names[path]).write_bytes(content)
+        lay_out(self.rules, base)
+        return base
 
 
 def read_toml(text: str, place: str) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from hopyard.tables.cases import Case
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hopyard.scenario.scenario import Scenario
     from hopyard.statistics.estimates import Estimate
     from hopyard.study.file import Study
     from hopyard.study.points import Point
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 class _Points:
     """The points of an experiment as cases, whose settings are the labels of axes."""
-
-    #: Scenarios are not asked for: the cases of one call meet the same movement.
-    origin = None
 
     def __init__(self, points: Sequence[Point]) -> None:
         self._points = points
@@ -40,8 +36,9 @@ class _Points:
     def runs_of(self, case: Case) -> Integers:
         return np.arange(self._points[case.number].runs)
 
-    def scenario(self, case: Case) -> Scenario:
-        raise NotImplementedError(f"{case} has a scenario for each of its parts")
+    def met(self, case: Case) -> str:
+        parts = self._points[case.number].all
+        return json.dumps([[part.seed, pairs.places(part.core)] for part in parts])
 
 
 def pairings(
@@ -57,9 +54,8 @@ def pairings(
     check_chosen(study, dict(against or {}))
     as_cases = _Points(points)
     groups: dict[str, list[Case]] = {}
-    for case, point in zip(as_cases.cases, points, strict=True):
-        met = json.dumps([[part.seed, pairs.places(part.core)] for part in point.all])
-        groups.setdefault(met, []).append(case)
+    for case in as_cases.cases:
+        groups.setdefault(as_cases.met(case), []).append(case)
     found: dict[str, list[tuple[Point, Point]]] = {}
     reasons: list[str] = []
     for group in groups.values():

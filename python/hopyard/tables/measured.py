@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,13 +17,14 @@ from hopyard.tables import tables
 from hopyard.tables.arrays import distinct, floats, integers, values, where
 from hopyard.tables.cases import Case
 from hopyard.tables.confusion import confusion
+from hopyard.tables.labels import varying
 from hopyard.tables.measures import SHOWN, answering, check, check_labels, named
 from hopyard.tables.names import TABLES
-from hopyard.tables.pairs import pairings
+from hopyard.tables.pairs import moving, pairings, places
 from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from hopyard.scenario.scenario import Scenario
@@ -101,6 +103,15 @@ class Measured:
     @cached_property
     def _scenarios(self) -> dict[int, Scenario]:
         return {}
+
+    def met(self, case: Case) -> Hashable:
+        """The seed and the movement that the runs of a case meet; runs of one number are pairs where they are equal."""
+        keys = [key for key in varying(self, self.cases) if moving(key)]
+        where = ""
+        # Settings tell cases of one scenario apart; where scenarios differ, they are read.
+        if len({each.scenario for each in self.cases}) > 1:
+            where = case.scenario if self.origin is None else json.dumps(places(self.scenario(case).core))
+        return case.seed, where, tuple(case.settings[key] for key in keys)
 
     @property
     def problem(self) -> str | None:

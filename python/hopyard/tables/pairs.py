@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from hopyard import _core
-    from hopyard.scenario.scenario import Scenario
     from hopyard.statistics.estimates import Estimate
     from hopyard.tables.arrays import Integers
     from hopyard.tables.cases import Case
@@ -35,15 +34,11 @@ class Paired(Compared, Protocol):
     def cases(self) -> list[Case]:
         """All cases."""
 
-    @property
-    def origin(self) -> object:
-        """The source of the results; none if the scenarios of cases are not known."""
-
     def runs_of(self, case: Case) -> Integers:
         """The numbers of a case's runs."""
 
-    def scenario(self, case: Case) -> Scenario:
-        """The complete scenario of a case."""
+    def met(self, case: Case) -> Hashable:
+        """The seed and the movement that the runs of a case meet, as something to compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +80,7 @@ def pairings(
         return [], []
     groups: dict[Hashable, list[Case]] = {}
     for case in cases:
-        groups.setdefault(_met(results, cases, case), []).append(case)
+        groups.setdefault(results.met(case), []).append(case)
     found: list[Pairing] = []
     reasons: list[str] = []
     for group in groups.values():
@@ -149,22 +144,9 @@ def _parted(cases: Sequence[Case], keys: Sequence[str]) -> list[list[Case]]:
     return list(found.values())
 
 
-def _moving(key: str) -> bool:
+def moving(key: str) -> bool:
+    """Whether a compared key can change where nodes are."""
     return key == "profile" or (key.partition(".")[0] in MOVES and key not in STILL)
-
-
-def _met(results: Paired, cases: Sequence[Case], case: Case) -> Hashable:
-    """The seed and the movement that a case meets, as something to compare."""
-    keys = [key for key in varying(results, cases) if _moving(key)]
-    # Settings tell cases of one scenario apart; where scenarios differ, they are read.
-    read = len({each.scenario for each in cases}) > 1
-    where = json.dumps(_places(results, case)) if read else ""
-    return case.seed, where, tuple(case.settings[key] for key in keys)
-
-
-def _places(results: Paired, case: Case) -> object:
-    """The parts of a case's scenario that say where nodes are; its name, where the scenario is not known."""
-    return case.scenario if results.origin is None else places(results.scenario(case).core)
 
 
 def places(core: _core.Scenario) -> object:
@@ -176,7 +158,7 @@ def places(core: _core.Scenario) -> object:
 
 
 def _why(results: Paired, cases: Sequence[Case]) -> str:
-    keys = [key for key in varying(results, cases) if _moving(key) or key == "seed"]
+    keys = [key for key in varying(results, cases) if moving(key) or key == "seed"]
     seeds = not keys and len({case.seed for case in cases}) > 1
     apart = "their seeds" if seeds else ", ".join(keys) or "their scenarios"
     same = "seed" if seeds or keys == ["seed"] else "movement"
