@@ -40,7 +40,8 @@ class Browser:
         command = (
             f'exec "$0" "$@" 3<&{read} 4>&{write}',
             *(chromium, "--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--hide-scrollbars"),
-            *("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
+            # As on a machine without a graphics processor: there, pages are put together by software too, in another way.
+            *("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-compositing"),
             *("--disable-dev-shm-usage", "--no-first-run", f"--user-data-dir={folder}"),
             *(f"--window-size={width},{height}", "about:blank"),
         )

@@ -7,8 +7,8 @@ import type { Colour } from "./colours";
 /** So many forms stand in a row of a texture. */
 const WIDE = 512;
 
-/** The begin of a vertex shader of forms that have so many texels each. */
-const head = (texels: number): string => `#version 300 es
+/** The begin of a vertex shader of forms that have so many texels, and so many vertices, each. */
+const head = (texels: number, vertices = 6): string => `#version 300 es
 precision highp float;
 uniform highp sampler2D rows;
 uniform vec2 middle, view;
@@ -17,7 +17,7 @@ const vec2 corners[6] = vec2[](
   vec2(-1, -1), vec2(1, -1), vec2(-1, 1), vec2(-1, 1), vec2(1, -1), vec2(1, 1)
 );
 vec4 texel(int part) {
-  int form = gl_VertexID / 6;
+  int form = gl_VertexID / ${vertices};
   return texelFetch(rows, ivec2(form % ${WIDE} * ${texels} + part, form / ${WIDE}), 0);
 }
 vec4 place(vec2 metres, vec2 pixels) {
@@ -28,30 +28,33 @@ vec4 place(vec2 metres, vec2 pixels) {
 /** A form: the numbers of an instance, in texels of four, and its shaders. */
 interface Form {
   texels: number;
+  /** A form is two triangles, or a point: a sixth of the vertices, which are what many nodes cost. */
+  isPoint?: boolean;
   shaders: string[];
 }
 
 /** Way (x0, y0, x1, y1); colour and radius; begin and end in seconds. */
 const DISC: Form = {
   texels: 3,
+  isPoint: true,
   shaders: [
-    `${head(3)}
-uniform float time;
-out vec2 at; out vec3 colour; out float radius;
+    `${head(3, 1)}
+uniform float time, ratio;
+out vec3 colour; out float radius;
 void main() {
   vec4 way = texel(0), look = texel(1), times = texel(2);
   float part = clamp((time - times.x) / max(times.y - times.x, 1e-6), 0.0, 1.0);
   radius = look.w;
-  at = corners[gl_VertexID % 6] * (radius + 1.5);
   colour = look.rgb;
-  gl_Position = place(mix(way.xy, way.zw, part), at);
+  gl_PointSize = 2.0 * (radius + 1.5) * ratio;
+  gl_Position = place(mix(way.xy, way.zw, part), vec2(0.0));
 }`,
     `#version 300 es
 precision highp float;
-in vec2 at; in vec3 colour; in float radius;
+in vec3 colour; in float radius;
 out vec4 pixel;
 void main() {
-  float away = length(at);
+  float away = length(gl_PointCoord * 2.0 - 1.0) * (radius + 1.5);
   float inside = clamp(radius + 0.5 - away, 0.0, 1.0);
   float rim = radius > 4.0 ? clamp(away - radius + 1.5, 0.0, 1.0) : 0.0;
   pixel = vec4(mix(colour, vec3(1.0), rim * 0.85), 1.0) * inside;
@@ -124,6 +127,7 @@ export class Layer {
   private readonly program: twgl.ProgramInfo;
   private readonly texture: WebGLTexture;
   private readonly texels: number;
+  private readonly isPoint: boolean;
   /** Rows of the texture. */
   private height = 4;
   private data: Float32Array;
@@ -133,10 +137,11 @@ export class Layer {
 
   constructor(
     private readonly gl: WebGL2RenderingContext,
-    { texels, shaders }: Form,
+    { texels, isPoint = false, shaders }: Form,
   ) {
     this.program = twgl.createProgramInfo(gl, shaders);
     this.texels = texels;
+    this.isPoint = isPoint;
     this.data = new Float32Array(this.height * WIDE * texels * 4);
     this.texture = gl.createTexture();
     this.reserve();
@@ -198,7 +203,8 @@ export class Layer {
     this.update();
     gl.useProgram(this.program.program);
     twgl.setUniforms(this.program, { ...uniforms, rows: this.texture });
-    gl.drawArrays(gl.TRIANGLES, 0, 6 * this.count);
+    if (this.isPoint) gl.drawArrays(gl.POINTS, 0, this.count);
+    else gl.drawArrays(gl.TRIANGLES, 0, 6 * this.count);
   }
 }
 
@@ -232,7 +238,7 @@ export class Layers {
     this.grounds.draw(common);
     this.rings.draw(common);
     this.lines.draw(common);
-    this.discs.draw({ ...common, time });
+    this.discs.draw({ ...common, time, ratio: gl.canvas.width / width });
     this.crosses.draw(common);
     this.marks.draw(common);
   }

@@ -21,6 +21,8 @@ export interface Shown {
 
 /** So many frames at a time are drawn; more would not be told apart. */
 const MOST_FRAMES = 3000;
+/** And so many circles, which cost more. */
+const MOST_CIRCLES = 400;
 /** So many nodes in view have their numbers. */
 const MOST_NAMES = 220;
 /** So many drops in view have their reasons. */
@@ -196,7 +198,10 @@ export class NodeMap {
     const end = after(begin, time);
     // A frame of 802.11 takes at most some 20 ms.
     const start = Math.max(from(begin, time - Math.max(linger, 20_000)), end - MOST_FRAMES);
+    let firstCircle = end;
+    for (let left = MOST_CIRCLES; firstCircle > start && left > 0; ) if (receiver[--firstCircle] === 0) left--;
     for (let row = start; row < end; row++) {
+      if (receiver[row] === 0 && row < firstCircle) continue;
       const airtime = run.header.shapes[shape[row]].airtime / 1000;
       const life = Math.max(airtime, linger);
       const age = time - begin[row];
