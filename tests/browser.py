@@ -40,7 +40,7 @@ class Browser:
         command = (
             f'exec "$0" "$@" 3<&{read} 4>&{write}',
             *(chromium, "--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--hide-scrollbars"),
-            # As on a machine without a graphics processor: there, pages are put together by software too, in another way.
+            # As on a machine without a graphics processor, where software puts pages together too, in another way.
             *("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-compositing"),
             *("--disable-dev-shm-usage", "--no-first-run", f"--user-data-dir={folder}"),
             *(f"--window-size={width},{height}", "about:blank"),
