@@ -21,7 +21,7 @@ use hopyard_model::world::{NodeSpec, Spec, Watch, World};
 use rayon::prelude::*;
 
 /// How many networks each protocol meets here.
-const NETWORKS: u64 = 100;
+const NETWORKS: u64 = 50;
 
 #[test]
 fn protocols_keep_their_promise() {
