@@ -52,13 +52,16 @@ html_theme = "pydata_sphinx_theme"
 html_title = "Hopyard"
 html_theme_options = {
     "github_url": REPOSITORY,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 3,
     "navigation_with_keys": True,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+# Beside each page stand all pages, by chapters.
+html_sidebars = {"**": ["globaltoc.html"]}
+html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False
 # The address of the site leads to docs/index.html.
