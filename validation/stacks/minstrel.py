@@ -129,8 +129,8 @@ def scenario(case: Case, stack: str, standard: str, seed: int) -> dict[str, Any]
             track.append({"at": f"{at} s", "x": f"{case.spacing + far * there} m", "y": "0 m"})
         network["movement"] = [{"nodes": [1], "waypoints": {"track": track}}]
     if stack == "linux":
-        # Few frames wait behind the choice of their rates; aggregates need more.
-        buffer = "256K" if standard == "n" else "16K"
+        # A frame has the rates of the time when it left Linux, so that few frames should wait. Aggregates need more.
+        buffer = "64K" if standard == "n" else "4K"
         sends = f"iperf3 -c node1 -u -b 200M -l {PAYLOAD} -t 100 -i 0 -w {buffer}"
         told = "sh -c 'cat /sys/kernel/debug/ieee80211/phy0/netdev:wlan0/stations/*/rc_stats_csv'"
         network["nodes"]["system"] = "linux"
