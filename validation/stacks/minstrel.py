@@ -39,7 +39,7 @@ PAYLOAD = 1400
 WITHIN = 0.01
 #: When the source begins, when the measuring begins, and when it ends, in seconds.
 BEGIN, FROM, UNTIL = 1.5, 2.5, 5.5
-#: The rates of OFDM and DSSS, in Mb/s, and those of HT at 20 MHz with the long guard interval, for one stream.
+#: The rates of HT at 20 MHz with the long guard interval, for one stream, in Mb/s.
 OF_HT = (6.5, 13, 19.5, 26, 39, 52, 58.5, 65)
 #: The size and alignment of the fields of radiotap, by their number.
 FIELDS = {
@@ -112,7 +112,7 @@ def scenario(case: Case, stack: str, standard: str, seed: int) -> dict[str, Any]
             "model": "edca",
             "rate_control": "minstrel_ht",
             "edca": amendment,
-            # The number of tries of the driver, and the time of Linux, which counts in steps of 4 ms.
+            # The number of tries of the driver.
             "minstrel_ht": {"most_tries": 11},
         },
         "link": {"queue_length": 100},
@@ -246,7 +246,7 @@ def read(path: Path) -> Found:
 
 def estimates(text: str) -> dict[str, float]:
     """The probabilities of success in Linux's `rc_stats_csv`, in percent there."""
-    found = {}
+    found: dict[str, float] = {}
     for line in text.splitlines():
         words = line.split(",")
         if len(words) < 10:
@@ -266,8 +266,8 @@ def run(case: Case, stack: str, standard: str, seed: int) -> Found:
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.pcapng"
-        wanted = {"capture": file, "capture_nodes": "0", "capture_kinds": "radio"}
-        results = hopyard.run(scenario(case, stack, standard, seed), jobs=1, progress=False, **wanted)
+        network = scenario(case, stack, standard, seed)
+        results = hopyard.run(network, jobs=1, progress=False, capture=file, capture_nodes="0", capture_kinds="radio")
         found = read(file)
         if stack == "linux":
             found.probability = estimates(results.programs["output"].to_pylist()[2])
@@ -311,7 +311,7 @@ def compared(case: Case, standard: str, both: dict[str, list[Found]]) -> dict[st
     apart = sum(abs(of["linux"].get(name, 0) - of["hopyard"].get(name, 0)) for name in names) / 2
     head: dict[str, object] = {"standard": standard, "case": case.name}
     means = {stack: statistics.mean(values) for stack, values in kbps.items()}
-    row = {
+    row: dict[str, object] = {
         **head,
         "seeds": len(both["linux"]),
         **{f"{stack}_kbps": f"{means[stack]:.0f}" for stack in STACKS},
@@ -320,7 +320,7 @@ def compared(case: Case, standard: str, both: dict[str, list[Found]]) -> dict[st
         # Half the sum of the differences of shares: 0 where they are the same, 1 where they have nothing in common.
         "shares_apart": f"{apart:.3f}",
     }
-    rates = []
+    rates: list[dict[str, object]] = []
     for name in names:
         sums = {
             stack: (sum(it.tries[name] for it in runs), sum(it.acknowledged[name] for it in runs))
@@ -336,7 +336,7 @@ def compared(case: Case, standard: str, both: dict[str, list[Found]]) -> dict[st
                 "linux_says": f"{statistics.mean(told):.3f}" if told else "",
             }
         )
-    seconds = []
+    seconds: list[dict[str, object]] = []
     for second in range(int(FROM), int(UNTIL)):
         found: dict[str, tuple[float, int]] = defaultdict(lambda: (0.0, 0))
         for stack, runs in both.items():
@@ -345,7 +345,7 @@ def compared(case: Case, standard: str, both: dict[str, list[Found]]) -> dict[st
                 found[stack] = found[stack][0] + total, found[stack][1] + count
         mean = {stack: f"{total / count:.2f}" if count else "" for stack, (total, count) in found.items()}
         seconds.append({**head, "second": second, **{f"{stack}_mbps": mean.get(stack, "") for stack in STACKS}})
-    return {"minstrel": [row], "minstrel_rates": rates, "minstrel_seconds": list(seconds)}
+    return {"minstrel": [row], "minstrel_rates": rates, "minstrel_seconds": seconds}
 
 
 def write(folder: Path, name: str, new: list[dict[str, object]], done: set[tuple[str, str]]) -> None:
