@@ -309,12 +309,19 @@ def test_a_step_that_fails_shows_the_end_of_its_output(tmp_path: Path) -> None:
     assert str(caught.value).endswith("what went wrong")
 
 
+def names_of(version: str) -> list[str]:
+    return [path.name for path in build.patches(version)]
+
+
 def test_the_patches_of_a_version_are_its_own_and_the_common_ones() -> None:
     for version, other in (("6.1", "6.12"), ("6.12", "6.1")):
-        names = [path.name for path in build.patches(version)]
+        names = names_of(version)
         assert len(names) == 5
         assert names == sorted(names)
         assert not any(name.endswith(f"-{other}.patch") for name in names)
+    of_wifi = [path.name for path in build.patches("6.1", wifi=True)]
+    assert [*names_of("6.1"), "wifi-hwsim-aggregates-6.1.patch"] == of_wifi
+    assert build.patches("6.12", wifi=True) == build.patches("6.12")
 
 
 def test_scenarios_need_a_kernel_that_is_built(empty: Path) -> None:

@@ -227,9 +227,9 @@ impl<P: Probe> Network for Hosts<P> {
                     let Ok(kernel) = self.nodes.binary_search(&NodeId(interface.0)) else { continue };
                     self.left.push_back(FromNetwork::Carrier { of: Port { kernel, device: 0 }, up: false });
                 }
-                Departure::Completed { at, token, tries, result, .. } => {
+                Departure::Completed { at, token, effort, result, .. } => {
                     if let Some(radios) = &mut self.radios
-                        && let Some(((to, frame), next)) = radios.completed(token, tries, result.is_ok())
+                        && let Some(((to, frame), next)) = radios.completed(token, effort, result.is_ok())
                     {
                         self.left.push_back(FromNetwork::Frame { to, frame });
                         next.into_iter().try_for_each(|sent| self.send_mpdu(at, sent))?;

@@ -14,20 +14,25 @@ use std::collections::{BTreeMap, VecDeque};
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_kernels::Port;
 use hopyard_model::address::{InterfaceId, NodeId};
-use hopyard_model::context::Token;
+use hopyard_model::context::{Effort, Token};
 use hopyard_model::mac::{self, edca};
-use hopyard_model::packet::{Mpdu, Received, Series, Stage};
+use hopyard_model::packet::{AmpduStatus, Mpdu, Received, Series, Stage};
 use hopyard_model::phy::Mode;
-use hopyard_model::phy::mode::Format;
+use hopyard_model::phy::mode::{Format, Guard};
 use hopyard_model::world::Spec;
 use hopyard_scenario::sections::{Linux, Wifi};
 use hopyard_wire::HardwareAddress;
-use hopyard_wire::hwsim::{Outgoing, STAGES, ToKernel, flags, rate_flags};
+use hopyard_wire::hwsim::{self, Outgoing, STAGES, ToKernel, flags, rate_flags};
 
 /// The rates of hwsim's list for the 2.4 GHz band, in 100 kb/s: those of 802.11b, and then those of OFDM.
 const RATES: [u64; 12] = [10, 20, 55, 110, 60, 90, 120, 180, 240, 360, 480, 540];
 /// How many of them are of 802.11b.
 const OF_DSSS: usize = 4;
+
+/// The flags of a rate that say that the frame is announced.
+const ANNOUNCEMENTS: u16 = rate_flags::RTS | rate_flags::CTS_TO_SELF;
+/// A stage behind the end of a series.
+const NO_STAGE: hwsim::Stage = hwsim::Stage { rate: -1, tries: 0, flags: 0 };
 
 /// Where a frame has the addresses of its receiver and transmitter, and the identifier of its network, if it has one.
 const RECEIVER: usize = 4;
@@ -64,10 +69,34 @@ pub struct Wireless {
     delays: u64,
     /// Modes, in the order of hwsim's list of rates.
     modes: [u16; RATES.len()],
+    /// The modes of HT; none without 802.11n.
+    ht: Vec<HtMode>,
+}
+
+/// A mode of HT on 20 MHz.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct HtMode {
+    mcs: i8,
+    has_short_guard: bool,
+    row: u16,
+}
+
+impl HtMode {
+    fn of(mode: &Mode) -> Option<Self> {
+        let Format::Ht { mcs } = mode.format else { return None };
+        Some(Self { mcs: mcs.cast_signed(), has_short_guard: mode.guard == Guard::Short, row: mode.row })
+    }
+
+    /// Whether it is the rate of a stage.
+    const fn is(self, rate: &hwsim::Stage) -> bool {
+        let (flags, guard) =
+            (rate.flags & !ANNOUNCEMENTS, if self.has_short_guard { rate_flags::SHORT_GUARD } else { 0 });
+        self.mcs == rate.rate && flags == rate_flags::HT | guard
+    }
 }
 
 impl Wireless {
-    /// The Wi-Fi of a scenario, if its nodes have one. The scenario was checked: the MAC is EDCA in 802.11g.
+    /// The Wi-Fi of a scenario, if its nodes have one. The scenario was checked: the MAC is EDCA in 802.11g or n.
     pub fn of(linux: &Linux, spec: &Spec) -> Option<Self> {
         let channel = &spec.channels[0];
         let mac::Config::Edca(params) = &channel.mac else { return None };
@@ -99,26 +128,45 @@ impl Wireless {
             slot: params.dcf.slot,
             delays: 2 * u64::from(params.dcf.cw_min) + 1,
             modes,
+            ht: all.iter().filter_map(|mode| HtMode::of(mode)).collect(),
         })
     }
 
+    /// The most streams of modes of HT, zero without such modes, and whether some have the short guard interval.
+    pub fn ht(&self) -> (u32, bool) {
+        let streams = self.ht.iter().map(|it| it.mcs.unsigned_abs() / 8 + 1).max().unwrap_or(0);
+        (streams.into(), self.ht.iter().any(|it| it.has_short_guard))
+    }
+
     /// The modes of a series of rates; nothing if one of them is none of this channel.
-    fn series(&self, rates: &[hopyard_wire::hwsim::Stage; STAGES]) -> Option<Series> {
+    fn series(&self, rates: &[hwsim::Stage; STAGES]) -> Option<Series> {
         let mut series = Series::default();
         for (stage, rate) in series.0.iter_mut().zip(rates).take_while(|(_, rate)| rate.rate >= 0) {
-            if rate.flags & (rate_flags::HT | rate_flags::VHT) != 0 {
-                return None;
-            }
-            let mode = *self.modes.get(usize::try_from(rate.rate).ok()?)?;
-            let announced = rate.flags & (rate_flags::RTS | rate_flags::CTS_TO_SELF) != 0;
-            *stage = Stage { mode, tries: rate.tries, announced };
+            let mode = match rate.flags & (rate_flags::HT | rate_flags::VHT) {
+                0 => *self.modes.get(usize::try_from(rate.rate).ok()?)?,
+                _ => self.ht.iter().find(|it| it.is(rate))?.row,
+            };
+            *stage = Stage { mode, tries: rate.tries, announced: rate.flags & ANNOUNCEMENTS != 0 };
         }
         (series.tries() > 0).then_some(series)
     }
 
-    /// The place of a mode in hwsim's list.
+    /// The stage of a series as Linux names its rate.
+    fn stage(&self, stage: Stage, tries: u8) -> hwsim::Stage {
+        let announced = if stage.announced { rate_flags::RTS } else { 0 };
+        let (rate, flags) = match self.ht.iter().find(|it| it.row == stage.mode) {
+            Some(it) if it.has_short_guard => (it.mcs, rate_flags::HT | rate_flags::SHORT_GUARD),
+            Some(it) => (it.mcs, rate_flags::HT),
+            None => (self.rate(stage.mode) as i8, 0),
+        };
+        if tries == 0 { NO_STAGE } else { hwsim::Stage { rate, tries, flags: flags | announced } }
+    }
+
+    /// The place of a mode in hwsim's list, which has none of HT: the last one stands for all of these.
     fn rate(&self, mode: u16) -> u32 {
-        self.modes.iter().position(|it| *it == mode).unwrap_or(0) as u32
+        let last = RATES.len() - 1;
+        let place = self.modes.iter().position(|it| *it == mode);
+        place.unwrap_or(if self.ht.is_empty() { 0 } else { last }) as u32
     }
 }
 
@@ -271,7 +319,7 @@ impl Radios {
     pub fn mpdu(sent: &Sent) -> Mpdu {
         let bytes = sent.outgoing.frame.clone();
         let priority = priority(&bytes);
-        Mpdu { bytes, series: sent.series, priority, stamped: sent.at, received: None }
+        Mpdu { bytes, series: sent.series, priority, aggregates: aggregates(sent), stamped: sent.at, received: None }
     }
 
     /// The MAC has taken a frame, which has this number.
@@ -285,11 +333,13 @@ impl Radios {
         self.tell_later(now, sent, sent.series.tries(), false);
     }
 
-    /// The MAC has sent a frame, or has given it up, after so many tries. Returns the message for its kernel, and the
+    /// The MAC has sent a frame, or has given it up, after this effort. Returns the message for its kernel, and the
     /// frame that has room now.
-    pub fn completed(&mut self, token: Token, tries: u32, is_sent: bool) -> Option<(Message, Option<Sent>)> {
+    pub fn completed(&mut self, token: Token, effort: Effort, is_sent: bool) -> Option<(Message, Option<Sent>)> {
         let sent = self.sent.remove(&token)?;
-        let message = self.status(&sent, tries, is_sent && !sent.receiver.is_broadcast());
+        let is_acknowledged = is_sent && !sent.receiver.is_broadcast();
+        let effort = if aggregates(&sent) { effort } else { alone(&sent, effort.tries, is_acknowledged) };
+        let message = self.status(&sent, effort, is_acknowledged);
         let radio = &mut self.all[sent.kernel];
         let next = radio.held[sent.category].pop_front();
         radio.count[sent.category] -= usize::from(next.is_none());
@@ -339,27 +389,42 @@ impl Radios {
     }
 
     fn tell_later(&mut self, at: Time, sent: &Sent, tries: u32, is_acknowledged: bool) {
-        let message = self.status(sent, tries, is_acknowledged);
+        let message = self.status(sent, alone(sent, tries, is_acknowledged), is_acknowledged);
         self.due.insert((at, self.count), (sent.kernel, message));
         self.count += 1;
     }
 
-    /// The fate of a frame, for its kernel. The stages keep their order, and those without a try are not there.
-    fn status(&self, sent: &Sent, tries: u32, is_acknowledged: bool) -> Vec<u8> {
-        let mut series = sent.outgoing.series;
-        for (stage, tries) in series.iter_mut().zip(sent.series.split(tries)) {
-            stage.tries = tries;
-            if tries == 0 {
-                stage.rate = -1;
-            }
-        }
+    /// The fate of a frame, for its kernel. The stages keep their order, and those without a try are not there. Of a
+    /// frame of a session it is that of all that were on the air with it, if no other one of them tells it.
+    fn status(&self, sent: &Sent, effort: Effort, is_acknowledged: bool) -> Vec<u8> {
+        let of = |series: Series, tries| {
+            let mut tries = series.split(tries).into_iter();
+            series.0.map(|stage| self.wireless.stage(stage, tries.next().unwrap_or(0)))
+        };
+        let (series, ampdu) = match effort.ampdu {
+            // The numbers are at most 64.
+            Some(it) => (of(it.series, it.tries), Some((it.sent as u8, it.acknowledged as u8))),
+            None => (of(sent.series, effort.tries), None),
+        };
         let signal = self.all[sent.kernel].heard.get(&sent.receiver).copied().unwrap_or(UNHEARD);
         let Outgoing { radio, flags, cookie, .. } = sent.outgoing;
         let flags = flags | if is_acknowledged { flags::ACKNOWLEDGED } else { 0 };
         let mut bytes = Vec::new();
-        ToKernel::Status { radio, flags, signal, series, cookie }.emit(&mut bytes);
+        ToKernel::Status { radio, flags, signal, series, ampdu, cookie }.emit(&mut bytes);
         bytes
     }
+}
+
+/// Whether a frame may be on the air with others. A probe is not to cost the frames behind it.
+const fn aggregates(sent: &Sent) -> bool {
+    sent.outgoing.flags & (flags::AMPDU | flags::PROBE) == flags::AMPDU
+}
+
+/// The effort for a frame that no other was on the air with.
+fn alone(sent: &Sent, tries: u32, is_acknowledged: bool) -> Effort {
+    let of_session = sent.outgoing.flags & flags::AMPDU != 0;
+    let (series, acknowledged) = (sent.series, u32::from(is_acknowledged));
+    Effort { tries, ampdu: of_session.then_some(AmpduStatus { series, tries, sent: 1, acknowledged }) }
 }
 
 /// A kernel has one radio.

@@ -17,12 +17,21 @@ const NUMBER: HardwareAddress = HardwareAddress([0x42, 0, 0, 0, 0, 0]);
 const AT_6: i8 = 4;
 const AT_54: i8 = 11;
 
+/// The keys of 802.11g and n.
+const OF_G: &str = "edca.standard = \"g\"\n";
+const OF_N: &str = "edca.standard = \"n\"\nedca.band = \"2.4 GHz\"\nedca.rate = \"mcs7\"\n\
+                    edca.guard_interval = \"short\"\n";
+
 /// Three nodes in a row with Wi-Fi, of which each hears the next one alone.
 fn hosts(wifi: &str, queue: u32) -> Hosts<()> {
+    hosts_with(OF_G, wifi, queue)
+}
+
+fn hosts_with(amendment: &str, wifi: &str, queue: u32) -> Hosts<()> {
     let text = format!(
         "duration = \"10 s\"\n[nodes]\ncount = 3\nspacing = \"200 m\"\nsystem = \"linux\"\n[linux]\nwifi = \"{wifi}\"\n\
          [radio]\nreceive = \"250 m\"\nsense = \"550 m\"\n[link]\nqueue_length = {queue}\n\
-         [mac]\nmodel = \"edca\"\nrate_control = \"minstrel_ht\"\nedca.standard = \"g\"\n"
+         [mac]\nmodel = \"edca\"\nrate_control = \"minstrel_ht\"\n{amendment}"
     );
     let scenario =
         Scenario::load(&text, "test.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
@@ -64,7 +73,8 @@ fn frame(kind: u8, (from, to): (u32, Option<u32>), rates: &[(i8, u8)], cookie: u
     Outgoing { radio: NUMBER, frame: bytes, flags: flags::WANTS_STATUS, frequency: 2437, series, cookie }
 }
 
-/// A message for a kernel: when, which kernel, its command, its frame, its flags, its cookie, its series.
+/// A message for a kernel: when, which kernel, its command, its frame, its flags, its cookie, its series, and the flags
+/// of the series if it has any.
 #[derive(Debug, PartialEq)]
 struct Told {
     at: Time,
@@ -74,6 +84,7 @@ struct Told {
     flags: u32,
     cookie: u64,
     series: Vec<(i8, u8)>,
+    rates: Vec<u16>,
 }
 
 /// Goes on until a time: all messages for kernels.
@@ -91,7 +102,8 @@ fn advance(hosts: &mut Hosts<()>, until: Time) -> Vec<Told> {
 
 /// Reads a message for a kernel, which has the form of one of a kernel.
 fn told(at: Time, kernel: usize, message: &[u8]) -> Told {
-    let mut found = Told { at, kernel, status: message[16] == 3, frame: vec![], flags: 0, cookie: 0, series: vec![] };
+    let (frame, series, rates) = Default::default();
+    let mut found = Told { at, kernel, status: message[16] == 3, frame, flags: 0, cookie: 0, series, rates };
     let mut rest = &message[20..];
     while let [low, high, kind, 0, ..] = *rest {
         let size = usize::from(u16::from_le_bytes([low, high]));
@@ -102,6 +114,7 @@ fn told(at: Time, kernel: usize, message: &[u8]) -> Told {
             4 => found.flags = number(content) as u32,
             7 => found.series = content.chunks(2).map(|it| (it[0].cast_signed(), it[1])).collect(),
             8 => found.cookie = number(content),
+            21 => found.rates = content.chunks(3).map(|it| u16::from_le_bytes([it[1], it[2]])).collect(),
             _ => {}
         }
         rest = &rest[size.next_multiple_of(4).min(rest.len())..];
@@ -128,6 +141,40 @@ fn linux_learns_how_often_a_frame_was_tried() {
     assert_eq!((second.kernel, second.cookie, second.flags), (0, 8, flags::WANTS_STATUS));
     assert_eq!(second.series, [(AT_54, 1), (AT_6, 2), none, none]);
     assert!(hosts.refused.is_empty());
+}
+
+/// Frames of a session share a frame on the air, and the status of one of them tells the fate of all. A probe goes
+/// alone, and tells its own.
+#[test]
+fn the_status_of_one_tells_the_fate_of_a_session() {
+    let mut hosts = hosts_with(OF_N, "ibss", 50);
+    let rates = rate_flags::HT | rate_flags::SHORT_GUARD;
+    for number in 0..5_u16 {
+        let mut one = frame(QOS_DATA, (0, Some(1)), &[(7, 2), (3, 2)], u64::from(number));
+        one.frame[22..24].copy_from_slice(&(number << 4).to_le_bytes());
+        one.series[0].flags = rates;
+        one.series[1].flags = rate_flags::HT | rate_flags::RTS;
+        one.flags |= flags::AMPDU | if number == 4 { flags::PROBE } else { 0 };
+        tell(&mut hosts, 0, at(100), &FromKernel::Frame(one));
+    }
+    // A legacy rate, without a session; and a mode of two streams, which the channel does not have.
+    tell(&mut hosts, 0, at(100), &FromKernel::Frame(frame(DATA_FRAME, (0, Some(1)), &[(0, 2)], 5)));
+    let mut wide = frame(DATA_FRAME, (0, Some(1)), &[(8, 2)], 6);
+    wide.series[0].flags = rates;
+    tell(&mut hosts, 0, at(100), &FromKernel::Frame(wide));
+    let told = advance(&mut hosts, at(100_000));
+    assert_eq!(told.iter().filter(|it| it.kernel == 1).count(), 6);
+    let counts: Vec<_> = told.iter().filter(|it| it.status).map(|it| (it.cookie, it.flags >> 8)).collect();
+    let all = |sent: u32| sent | sent << 8;
+    assert_eq!(counts, [(6, 0), (0, all(4)), (1, 0), (2, 0), (3, 0), (4, all(1)), (5, 0)]);
+    let acknowledged = told.iter().filter(|it| it.flags & flags::ACKNOWLEDGED != 0).count();
+    assert_eq!(acknowledged, 6);
+    let told: Vec<_> = told.iter().filter(|it| it.cookie == 0 && it.status).collect();
+    assert_eq!(told[0].series, [(7, 1), (-1, 0), (-1, 0), (-1, 0)]);
+    assert_eq!(told[0].rates, [rates, 0, 0, 0]);
+    assert_eq!(hosts.refused.iter().map(|((_, why), count)| (*why, *count)).collect::<Vec<_>>(), [("no_mode", 1)]);
+    let radios = hosts.radios.as_ref().expect("Wi-Fi");
+    assert_eq!(radios.wireless.ht(), (1, true));
 }
 
 /// Each has its status all the same: without it, Linux would wait for ever.

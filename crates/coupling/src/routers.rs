@@ -257,6 +257,8 @@ impl Routers {
                 frequency: wireless.frequency,
                 beacon: wireless.beacon,
                 group_rate: wireless.group_rate,
+                streams: wireless.ht().0,
+                short_guard: u32::from(wireless.ht().1),
                 device: device(radio),
             });
         }

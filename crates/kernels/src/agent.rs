@@ -205,9 +205,11 @@ messages! {
         /// A device of Linux's Wi-Fi gets a MAC address, six bytes in memory, is up, and joins an ad hoc network
         /// (`mesh` is 0) or a mesh whose stations pass nothing on (1) or find paths (2). The frequency is in MHz, the
         /// beacon interval in TU; broadcasts are at `group_rate`, in 100 kb/s. `basic` has the basic rates, a byte
-        /// each, in 500 kb/s.
+        /// each, in 500 kb/s. With 802.11n (`streams` is not 0) the station has so many streams on 20 MHz, and perhaps
+        /// the short guard interval.
         24: Wifi {
-            mac: u64, basic: u64, mesh: u32, frequency: u32, beacon: u32, group_rate: u32, device: String
+            mac: u64, basic: u64, mesh: u32, frequency: u32, beacon: u32, group_rate: u32, streams: u32,
+            short_guard: u32, device: String
         }
     }
 }

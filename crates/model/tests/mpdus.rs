@@ -7,14 +7,14 @@ use common::network;
 use hopyard_engine::units::{Distance, Frequency, Power, Ratio};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::InterfaceId;
-use hopyard_model::context::{Departure, DropReason};
+use hopyard_model::context::{Departure, DropReason, Effort};
 use hopyard_model::mac::dcf::Amendment;
 use hopyard_model::mac::{self, edca, rate_control};
 use hopyard_model::observe::{FrameEdge, FrameView, Probe};
-use hopyard_model::packet::{Body, Mpdu, Series, Stage};
+use hopyard_model::packet::{AmpduStatus, Body, Mpdu, Series, Stage};
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::error_rate::thermal_noise;
-use hopyard_model::phy::mode::{Format, MODES};
+use hopyard_model::phy::mode::{Band, Format, Guard, MODES, Name};
 use hopyard_model::phy::{Mode, Sensitivity};
 use hopyard_model::world::{Advanced, Spec, Watch, World};
 
@@ -81,7 +81,7 @@ fn at(micros: u64) -> Time {
 fn mpdu(bytes: Vec<u8>, stages: &[Stage], at: Time) -> Mpdu {
     let mut series = Series::default();
     series.0[..stages.len()].copy_from_slice(stages);
-    Mpdu { bytes, series, priority: 0, stamped: at, received: None }
+    Mpdu { bytes, series, priority: 0, aggregates: false, stamped: at, received: None }
 }
 
 /// A data frame of so many bytes.
@@ -118,7 +118,9 @@ fn a_frame_is_tried_in_its_modes_in_order() {
     assert_eq!((&bytes[2..], bytes[1], received.mode), (&data(1000)[2..], 8, ofdm(6).row));
     let noise = thermal_noise(Ratio::from_db(7.0), Frequency::new(20e6)).dbm();
     assert!((received.dbm - noise - 10.0).abs() < 0.1, "{received:?}");
-    let Departure::Completed { tries: 4, result: Ok(()), .. } = completed else { panic!("{completed:?}") };
+    let Departure::Completed { effort: Effort { tries: 4, ampdu: None }, result: Ok(()), .. } = completed else {
+        panic!("{completed:?}")
+    };
 }
 
 /// The series is the only limit, whatever the MAC's own limits of retries are.
@@ -129,8 +131,8 @@ fn a_frame_is_given_up_at_the_end_of_its_series() {
         world.inject_mpdu(A, at(100), B, mpdu(data(500), &[stage(54, tries)], at(100))).expect("put in");
         let (left, sent) = finish(world);
         assert_eq!(sent.0.len(), usize::from(tries));
-        let [Departure::Completed { tries: counted, result, .. }] = &left[..] else { panic!("{left:?}") };
-        assert_eq!((*counted, *result), (u32::from(tries), Err(DropReason::RetryLimit)));
+        let [Departure::Completed { effort, result, .. }] = &left[..] else { panic!("{left:?}") };
+        assert_eq!((effort.tries, *result), (u32::from(tries), Err(DropReason::RetryLimit)));
     }
 }
 
@@ -142,8 +144,10 @@ fn a_broadcast_has_its_own_mode() {
     let (left, sent) = finish(world);
     assert_eq!(sent.0.iter().map(|it| (it.1.row, it.2)).collect::<Vec<_>>(), [(ofdm(24).row, Span::ZERO)]);
     let arrived = left.iter().filter(|it| matches!(it, Departure::Frame { interface: B, .. })).count();
-    let completed =
-        left.iter().filter(|it| matches!(it, Departure::Completed { tries: 1, result: Ok(()), .. })).count();
+    let completed = left
+        .iter()
+        .filter(|it| matches!(it, Departure::Completed { effort, result: Ok(()), .. } if effort.tries == 1))
+        .count();
     assert_eq!((arrived, completed), (1, 1));
 }
 
@@ -187,4 +191,105 @@ fn the_priority_gives_the_category() {
     assert_eq!(sent.0.len(), 4);
     assert_eq!(sent.0[0].3.len(), 403, "the category of voice has the shortest space");
     assert_eq!(sent.0.iter().map(|it| it.3.len()).max(), Some(403));
+}
+
+/// Two stations of 802.11n.
+fn ht_spec(db: f64) -> Spec {
+    let mut spec = spec(db);
+    let mac::Config::Edca(edca) = &mut spec.channels[0].mac else { unreachable!("it is EDCA") };
+    edca.dcf.standard = Amendment::N;
+    edca.follow("standard");
+    edca.dcf.band = Band::Low;
+    edca.follow("band");
+    edca.dcf.rate = Name::Ht(7);
+    edca.dcf.carries_stations = true;
+    edca.mpdu_retry_limit = 30;
+    spec
+}
+
+/// The mode of HT at 2.4 GHz, on 20 MHz with the long guard interval.
+fn ht(mcs: u8) -> Stage {
+    let is_it = |mode: &&Mode| {
+        let is_narrow = mode.body.bandwidth == Frequency::new(20e6) && mode.guard == Guard::Long;
+        mode.format == Format::Ht { mcs } && is_narrow && mode.extension > Span::ZERO
+    };
+    Stage { mode: MODES.iter().find(is_it).expect("a mode").row, tries: 2, announced: false }
+}
+
+/// Frames of a session with numbers from 4090 on, which go on at 0, all put in at the same time: the fates of the
+/// frames, in the order of their ends, the reports of what was on the air, and the numbers that have arrived.
+fn session(count: u16, db: f64, stages: &[Stage]) -> (Vec<Result<(), DropReason>>, Vec<AmpduStatus>, Vec<u16>) {
+    let mut world = world(&ht_spec(db));
+    for number in 0..count {
+        let mut bytes = data(1000);
+        bytes[0] = 0x88;
+        bytes[22..24].copy_from_slice(&((4090 + number) % 4096 << 4).to_le_bytes());
+        let one = Mpdu { aggregates: true, ..mpdu(bytes, stages, at(100)) };
+        world.inject_mpdu(A, at(100), B, one).expect("put in");
+    }
+    let (left, _) = finish(world);
+    let (mut fates, mut reports, mut arrived) = (Vec::new(), Vec::new(), Vec::new());
+    for departure in left {
+        match departure {
+            Departure::Completed { effort, result, .. } => {
+                fates.push(result);
+                reports.extend(effort.ampdu);
+            }
+            Departure::Frame { bytes, .. } => arrived.push(u16::from_le_bytes([bytes[22], bytes[23]]) >> 4),
+            other => panic!("{other:?}"),
+        }
+    }
+    (fates, reports, arrived)
+}
+
+/// Frames that wait go together, and one report tells of all. Those of another priority, and those that are in no
+/// session, go by themselves.
+#[test]
+fn frames_of_a_session_share_a_frame_on_the_air() {
+    let (fates, reports, arrived) = session(40, 35.0, &[ht(7)]);
+    assert_eq!(fates, [Ok(()); 40]);
+    let counts: Vec<_> = reports.iter().map(|it| (it.tries, it.sent, it.acknowledged)).collect();
+    assert_eq!(counts, [(1, 40, 40)]);
+    assert_eq!(arrived, (4090..4096).chain(0..34).collect::<Vec<_>>());
+    let mut world = world(&ht_spec(35.0));
+    for (number, aggregates, priority) in [(1, true, 0), (2, true, 3), (3, false, 0), (4, true, 0)] {
+        let one = Mpdu { aggregates, priority, ..mpdu(data(500 + number), &[ht(7)], at(100)) };
+        world.inject_mpdu(A, at(100), B, one).expect("put in");
+    }
+    let (left, _) = finish(world);
+    let told = left.iter().filter_map(|it| match it {
+        Departure::Completed { token, effort, result: Ok(()), .. } => Some((token.0, effort.ampdu.map(|it| it.sent))),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [(0, Some(2)), (3, None), (1, Some(1)), (2, None)]);
+}
+
+/// Where a part of the MPDUs is lost, these go again, with the series of the first of them; every MPDU that was
+/// acknowledged counts once.
+#[test]
+fn lost_mpdus_of_a_session_go_again() {
+    let (fates, reports, arrived) = session(40, 24.0, &[ht(7)]);
+    assert_eq!(fates, [Ok(()); 40]);
+    let sent: u32 = reports.iter().map(|it| it.sent).sum();
+    let acknowledged: u32 = reports.iter().map(|it| it.acknowledged).sum();
+    assert!(sent > 42 && acknowledged == 40, "{reports:?}");
+    let mut numbers = arrived.clone();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!((arrived.len(), numbers.len()), (40, 40));
+}
+
+/// Nothing arrives: each time the series ends, the first frame ends with it, and reports the tries of all that were
+/// on the air.
+#[test]
+fn the_first_frame_of_a_session_ends_with_its_series() {
+    let (fates, reports, arrived) = session(5, 5.0, &[ht(7), ht(6)]);
+    assert_eq!((fates, arrived), (vec![Err(DropReason::RetryLimit); 5], vec![]));
+    let counts: Vec<_> = reports.iter().map(|it| (it.tries, it.sent, it.acknowledged)).collect();
+    assert_eq!(counts, [(4, 5, 0), (4, 4, 0), (4, 3, 0), (4, 2, 0), (4, 1, 0)]);
+    assert_eq!(reports[1].series.0[..2], [ht(7), ht(6)]);
+    // With a series that is longer than the limit of an MPDU, all end at the same time.
+    let (fates, reports, _) = session(5, 5.0, &[Stage { tries: 40, ..ht(7) }]);
+    assert_eq!(fates, [Err(DropReason::RetryLimit); 5]);
+    assert_eq!(reports.iter().map(|it| (it.tries, it.sent, it.acknowledged)).collect::<Vec<_>>(), [(30, 5, 0)]);
 }

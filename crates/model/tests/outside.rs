@@ -8,7 +8,7 @@ use common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios};
 use hopyard_engine::units::{Bytes, Distance};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::context::{Departure, DropReason, Token};
+use hopyard_model::context::{Departure, DropReason, Effort, Token};
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::capture::{self, Capture};
@@ -20,6 +20,8 @@ use hopyard_model::{mac, routing};
 use hopyard_wire::ipv4::{Header, Protocol};
 use hopyard_wire::{icmp, udp};
 
+/// No MAC has tried a frame of 802.11.
+const NONE: Effort = Effort { tries: 0, ampdu: None };
 const HOSTS: [NodeId; 3] = [NodeId(0), NodeId(1), NodeId(2)];
 
 fn at(milliseconds: u64) -> Time {
@@ -103,7 +105,7 @@ fn a_datagram_crosses_three_nodes_and_comes_out_as_it_was() {
     assert_eq!(departures(&mut world), []);
     assert_eq!(world.totals().originated.last(), Some(&("external", 0)));
     let (left, outcome) = finish(world);
-    let [Departure::Completed { at: sent, node: NodeId(0), token: Token(0), tries: 0, result: Ok(()) }, second] =
+    let [Departure::Completed { at: sent, node: NodeId(0), token: Token(0), effort: NONE, result: Ok(()) }, second] =
         &left[..]
     else {
         panic!("first it is sent: {left:?}");
@@ -270,12 +272,12 @@ fn a_wire_reports_when_the_last_bit_is_sent() {
         at: at(milliseconds),
         node: NodeId(0),
         token: Token(token),
-        tries: 0,
+        effort: NONE,
         result: Ok(()),
     };
     // The first is sent, the second waits, and there is no room for the third.
     let result = Err(DropReason::QueueFull);
-    let full = Departure::Completed { at: at(100), node: NodeId(0), token: Token(2), tries: 0, result };
+    let full = Departure::Completed { at: at(100), node: NodeId(0), token: Token(2), effort: NONE, result };
     assert_eq!((&left[0], &left[1], &left[2]), (&full, &sent(108, 0), &sent(116, 1)));
     let arrivals: Vec<Time> = left[3..].iter().map(time_of).collect();
     assert_eq!(arrivals, [at(136), at(144)]);

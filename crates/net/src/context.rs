@@ -32,7 +32,7 @@ pub use self::outside::{Departure, Outside, Token, Untold};
 pub use self::overhead::{Media, Origin, Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices, joules};
 pub use self::purpose::{Purpose, Sent};
-pub use self::sending::{Sending, Waiter};
+pub use self::sending::{Effort, Sending, Waiter};
 pub use self::spending::{Shares, Spending};
 pub use self::way::{Way, WayChange};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
@@ -633,8 +633,8 @@ impl Context {
     #[cold]
     fn tell_completed(&mut self, id: PacketId, result: Result<(), DropReason>) {
         match self.sending.take(id) {
-            Some((Waiter::Host(node, token), tries)) => {
-                self.outside.leave(Departure::Completed { at: self.now, node, token, tries, result });
+            Some((Waiter::Host(node, token), effort)) => {
+                self.outside.leave(Departure::Completed { at: self.now, node, token, effort, result });
             }
             Some((Waiter::Sender { flow, seq, .. }, _)) => self.act(Action::LeftNode { flow, seq }),
             None => {}

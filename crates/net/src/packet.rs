@@ -27,7 +27,7 @@ pub use hopyard_wire::{Carrier, Datagram, Part};
 pub use self::classes::Classes;
 pub use self::dscp::Dscp;
 pub use self::form::Form;
-pub use self::mpdu::{Mpdu, Received, Series, Stage};
+pub use self::mpdu::{AmpduStatus, Mpdu, Received, Series, Stage};
 pub use self::notice::{Undelivered, Unreachable};
 pub use self::sizes::{ETHERNET, IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER, UNREACHABLE};
 pub use self::tcp_header::{SackBlocks, TcpFlags, TcpHeader};

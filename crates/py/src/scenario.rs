@@ -154,10 +154,9 @@ impl Scenario {
         self.inner.linux().map(core::sections::Linux::kernel)
     }
 
-    /// The option of the kernel that the routing of nodes needs which are kernels; nothing if no node is one.
+    /// The option of the kernel that nodes need which are kernels; nothing if no node is one.
     fn kernel_option(&self) -> Option<&'static str> {
-        let linux = self.inner.linux()?;
-        (!self.inner.linux_nodes().is_empty()).then(|| linux.option())
+        self.inner.kernel_option()
     }
 
     /// Raises `ScenarioError` if programs in simulated time cannot run on this machine. The place of the first one with

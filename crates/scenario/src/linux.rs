@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use hopyard_engine::{Rng, Streams, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::app::{self, Application as _, Offer, Period};
+use hopyard_model::mac;
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use hopyard_model::world::{FlowSpec, Spec, Transport};
 
@@ -75,6 +76,20 @@ impl Scenario {
     #[must_use]
     pub fn linux_nodes(&self) -> Vec<NodeId> {
         self.resolved.linux_nodes().into_iter().map(NodeId).collect()
+    }
+
+    /// The option of the kernel that nodes need which are kernels; nothing if no node is one.
+    #[must_use]
+    pub fn kernel_option(&self) -> Option<&'static str> {
+        let linux = self.linux().filter(|_| !self.resolved.linux_nodes().is_empty())?;
+        let has_ht = |params: &mac::edca::Params| params.dcf.standard == mac::dcf::Amendment::N;
+        match &self.resolved.mac.config {
+            // Without it, Minstrel-HT learns nothing of frames of a session.
+            mac::Config::Edca(params) if self.resolved.has_wifi() && has_ht(params) => {
+                Some("CONFIG_MAC80211_HWSIM_AMPDU")
+            }
+            _ => Some(linux.option()),
+        }
     }
 
     /// The programs that run at nodes in simulated time, each with its place among the `[[host]]` and with its node.

@@ -7,6 +7,7 @@ use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::agent;
 use hopyard_model::link::wired;
+use hopyard_model::mac;
 use hopyard_model::mobility::Position;
 use hopyard_model::observe::Recorded;
 use hopyard_model::packet::Dscp;
@@ -50,6 +51,9 @@ impl Scenario {
         spec.channels[0].links = resolved.links_of(&resolved.propagation);
         spec.channels[0].fading = resolved.fading.config.clone();
         spec.channels[0].mac = resolved.mac.config.clone();
+        if let (true, mac::Config::Edca(params)) = (resolved.has_wifi(), &mut spec.channels[0].mac) {
+            params.dcf.carries_stations = true;
+        }
         spec.channels[0].rates = resolved.rates.config.clone();
         spec.channels[0].network = resolved.nodes.network.prefix();
         let channel = |it: &FurtherChannel| ChannelSpec {

@@ -247,9 +247,14 @@ fn wifi_needs_its_mac() {
         let text = format!("{nodes}[linux]\n{linux}\n{mac}");
         Scenario::load(&text, "test.toml", Path::new(""), &[]).map_err(|problems| problems.to_string())
     };
+    let ht = |keys: &str| format!("{}edca.band = \"2.4 GHz\"\n{keys}", good.replace("\"g\"", "\"n\""));
     for (linux, mac, expected) in [
         ("wifi = \"ibss\"", "", "with `wifi` in [linux] the MAC has the four categories of Linux"),
-        ("wifi = \"ibss\"", "[mac]\nmodel = \"edca\"\nrate_control = \"minstrel_ht\"\n", "the rates of 802.11g"),
+        ("wifi = \"ibss\"", "[mac]\nmodel = \"edca\"\nrate_control = \"minstrel_ht\"\n", "the rates of 802.11g or n"),
+        ("wifi = \"ibss\"", &ht("edca.rate = \"mcs7\"\n").replace("2.4 GHz", "5 GHz"), "channels 1 to 11"),
+        ("wifi = \"ibss\"", &ht("edca.rate = \"mcs7\"\nedca.bandwidth = \"40 MHz\"\n"), "have 20 MHz"),
+        ("wifi = \"ibss\"", &ht("edca.rate = \"mcs16\"\n"), "at most two streams"),
+        ("wifi = \"mesh\"", &ht("edca.rate = \"mcs7\"\n"), "two streams and the short guard interval in a mesh"),
         ("wifi = \"ibss\"", "[mac]\nmodel = \"edca\"\nedca.standard = \"g\"\n", "rate control is that of Linux"),
         ("wifi = \"ad_hoc\"", good, "ibss"),
         ("wifi = \"ibss\"\nwifi_channel = 14", good, "expected 1 to 11, found 14"),
@@ -262,7 +267,9 @@ fn wifi_needs_its_mac() {
     }
     let mesh = read("wifi = \"mesh\"\nrouting = \"hwmp\"", good).unwrap_or_else(|problems| panic!("{problems}"));
     let about = mesh.linux().expect("kernels");
-    assert_eq!((about.kernel().as_str(), about.option()), ("6.1+wifi", "CONFIG_MAC80211_MESH"));
+    assert_eq!((about.kernel().as_str(), mesh.kernel_option()), ("6.1+wifi", Some("CONFIG_MAC80211_MESH")));
+    let of_n = read("wifi = \"ibss\"", &ht("edca.rate = \"mcs7\"\n")).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(of_n.kernel_option(), Some("CONFIG_MAC80211_HWSIM_AMPDU"));
     let ibss = read("wifi = \"ibss\"", good).unwrap_or_else(|problems| panic!("{problems}"));
     let without = read("", good).unwrap_or_else(|problems| panic!("{problems}"));
     assert!(ibss.hash() != without.hash() && ibss.hash() != mesh.hash());

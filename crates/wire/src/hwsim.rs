@@ -42,6 +42,15 @@ pub mod flags {
     pub const NO_ACK: u32 = 2;
     /// The frame was acknowledged.
     pub const ACKNOWLEDGED: u32 = 4;
+    /// The frame belongs to a session of block acknowledgement. This flag and those below are of Hopyard's patch
+    /// (`wifi-hwsim-aggregates-6.1.patch`).
+    pub const AMPDU: u32 = 8;
+    /// The frame tries a rate for rate control.
+    pub const PROBE: u32 = 16;
+    /// The bit where a status has the number of MPDUs of the frame that it reports.
+    pub const SENT: u32 = 8;
+    /// The bit where it has the number of those among them that were acknowledged.
+    pub const ACKNOWLEDGED_OF: u32 = 16;
 }
 
 /// Flags of a rate of a series.
@@ -52,6 +61,10 @@ pub mod rate_flags {
     pub const CTS_TO_SELF: u16 = 2;
     /// The rate is a modulation and coding scheme of HT.
     pub const HT: u16 = 8;
+    /// The bandwidth is 40 MHz.
+    pub const WIDE: u16 = 32;
+    /// The guard interval is the short one.
+    pub const SHORT_GUARD: u16 = 128;
     /// The rate is one of VHT.
     pub const VHT: u16 = 256;
 }
@@ -132,8 +145,11 @@ pub enum ToKernel<'a> {
         flags: u32,
         /// The power of the acknowledgement in dBm.
         signal: i32,
-        /// The rates in which the frame was tried, in the order of its series.
+        /// The rates in which the frame was tried, in the order of its series. Their flags count with `ampdu` alone.
         series: [Stage; STAGES],
+        /// Of a frame of a session, the number of MPDUs that were on the air with it in these rates, and how many of
+        /// them were acknowledged; nothing if the status of another one of them tells.
+        ampdu: Option<(u8, u8)>,
         /// The number by which the kernel knows the frame.
         cookie: u64,
     },
@@ -220,11 +236,7 @@ impl FromKernel {
                 message.attribute(attribute::FLAGS, &it.flags.to_le_bytes());
                 message.attribute(attribute::FREQUENCY, &it.frequency.to_le_bytes());
                 message.attribute(attribute::SERIES, &pairs(&it.series));
-                let flags = it.series.iter().flat_map(|stage| {
-                    let [low, high] = stage.flags.to_le_bytes();
-                    [stage.rate.cast_unsigned(), low, high]
-                });
-                message.attribute(attribute::RATE_FLAGS, &flags.collect::<Vec<_>>());
+                message.attribute(attribute::RATE_FLAGS, &with_flags(&it.series));
                 message.attribute(attribute::COOKIE, &it.cookie.to_le_bytes());
                 message.end();
             }
@@ -253,12 +265,17 @@ impl ToKernel<'_> {
                 message.attribute(attribute::FREQUENCY, &frequency.to_le_bytes());
                 message.end();
             }
-            Self::Status { radio, flags, signal, series, cookie } => {
+            Self::Status { radio, flags, signal, series, ampdu, cookie } => {
                 let mut message = Message::begin(TX_INFO, out);
+                let (sent, acknowledged) = ampdu.unwrap_or_default();
+                let counts = u32::from(sent) << flags::SENT | u32::from(acknowledged) << flags::ACKNOWLEDGED_OF;
                 message.attribute(attribute::TRANSMITTER, &radio.0);
-                message.attribute(attribute::FLAGS, &flags.to_le_bytes());
+                message.attribute(attribute::FLAGS, &(flags | counts).to_le_bytes());
                 message.attribute(attribute::SIGNAL, &signal.to_le_bytes());
                 message.attribute(attribute::SERIES, &pairs(series));
+                if ampdu.is_some() {
+                    message.attribute(attribute::RATE_FLAGS, &with_flags(series));
+                }
                 message.attribute(attribute::COOKIE, &cookie.to_le_bytes());
                 message.end();
             }
@@ -269,6 +286,12 @@ impl ToKernel<'_> {
 /// Rates and tries, by turns.
 fn pairs(series: &[Stage; STAGES]) -> Vec<u8> {
     series.iter().flat_map(|stage| [stage.rate.cast_unsigned(), stage.tries]).collect()
+}
+
+/// Rates and flags, by turns.
+fn with_flags(series: &[Stage; STAGES]) -> Vec<u8> {
+    let each = series.iter().map(|stage| (stage.rate.cast_unsigned(), stage.flags.to_le_bytes()));
+    each.flat_map(|(rate, [low, high])| [rate, low, high]).collect()
 }
 
 /// A message that is being written.
@@ -371,13 +394,22 @@ mod tests {
     fn a_status_has_its_attributes() {
         let mut bytes = Vec::new();
         let series = [stage(11, 2, 0), stage(4, 1, 1), stage(-1, 0, 0), stage(-1, 0, 0)];
-        ToKernel::Status { radio: RADIO, flags: 5, signal: -60, series, cookie: 9 }.emit(&mut bytes);
+        let mut status = ToKernel::Status { radio: RADIO, flags: 5, signal: -60, series, ampdu: None, cookie: 9 };
+        status.emit(&mut bytes);
         let (head, rest) = bytes.split_at(HEADER);
         assert_eq!((head[0] as usize, head[16]), (bytes.len(), TX_INFO));
         assert_eq!(rest[..12], [10, 0, 2, 0, 0x42, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(rest[12..28], [8, 0, 4, 0, 5, 0, 0, 0, 8, 0, 6, 0, 0xc4, 0xff, 0xff, 0xff]);
         assert_eq!(rest[28..40], [12, 0, 7, 0, 11, 2, 4, 1, 0xff, 0, 0xff, 0]);
         assert_eq!(rest[40..], [12, 0, 8, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+        // With the fate of an A-MPDU, whose rates have their flags.
+        let ToKernel::Status { ampdu, .. } = &mut status else { unreachable!("it is one") };
+        *ampdu = Some((20, 17));
+        let mut bytes = Vec::new();
+        status.emit(&mut bytes);
+        let rest = &bytes[HEADER..];
+        assert_eq!(rest[12..20], [8, 0, 4, 0, 5, 20, 17, 0]);
+        assert_eq!(rest[40..56], [16, 0, 21, 0, 11, 0, 0, 4, 1, 0, 0xff, 0, 0, 0xff, 0, 0]);
     }
 
     #[test]

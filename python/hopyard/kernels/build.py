@@ -156,7 +156,7 @@ def recipe(
         source,
         package=source.name if given else _package(source),
         compiler=compiler,
-        patches=patches(version),
+        patches=patches(version, wifi=wifi),
         configuration=changes / "fragment.config",
         own=own,
         wifi=changes / "wifi.config" if wifi else None,
@@ -255,13 +255,17 @@ def _unpack(wanted: Recipe, steps: _Steps, work: Path) -> Path:
     return source
 
 
-def patches(version: str) -> list[Path]:
-    """The patches of a version: those for all versions, and those with its number in their name."""
+def patches(version: str, *, wifi: bool = False) -> list[Path]:
+    """The patches of a version: those for all versions, and those with its number in their name.
+
+    Those whose name begins with `wifi-` are for kernels with Wi-Fi.
+    """
     of_version = re.compile(r"-[0-9]+\.[0-9]+\.patch$")
     return [
         path
         for path in sorted(cache.changes().glob("*.patch"))
-        if path.name.endswith(f"-{version}.patch") or not of_version.search(path.name)
+        if (wifi or not path.name.startswith(f"{cache.WIFI}-"))
+        and (path.name.endswith(f"-{version}.patch") or not of_version.search(path.name))
     ]
 
 

@@ -39,12 +39,11 @@ use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Classes, Packet, PacketId};
 use crate::params::Fault;
 use crate::phy::Mode;
-use crate::phy::mode::MODES;
 use crate::phy::reception::Level;
 
 use agreement::{Receiver, Sender};
 pub use category::{Category, Priorities};
-use contender::{Backoff, Contender, Content, Held};
+use contender::{Backoff, Contender, Content, Held, session};
 pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};
 pub use params::{Access, BlockAck, Params, Timing};
@@ -185,7 +184,7 @@ impl Mac for Edca {
             None => true,
             Some(first) => {
                 first.to == to && self.sends_next(timing, now) == Some(category) && {
-                    self.has_room(category, packet.size, timing, now)
+                    self.has_room(category, (packet.size, session(packet)), timing, now)
                 }
             }
         }
@@ -199,11 +198,7 @@ impl Mac for Edca {
             return cx.drop_packet(self.node, packet, DropReason::TooLong);
         }
         let category = category_of(&cx.packets[packet], to, &timing.params);
-        let series = match &cx.packets[packet].body {
-            Body::Mpdu(mpdu) => Some(mpdu.series),
-            _ => None,
-        };
-        let held = Held::new(Content::Packet(packet), to, size, series);
+        let held = Held::of(packet, &cx.packets[packet], to, size);
         let contender = &mut self.contenders[category as usize];
         let is_first = contender.first_packet().is_none();
         contender.held.push_back(held);
@@ -456,8 +451,7 @@ impl Edca {
     /// The mode of the next frame with packets of a category.
     fn choice(&self, category: Category, timing: &Timing) -> Choice {
         let contender = &self.contenders[category as usize];
-        let of_station = contender.held.front().and_then(choice);
-        of_station.or_else(|| contender.attempt.choice()).unwrap_or_else(|| Choice::of(timing.data()))
+        contender.stage().or_else(|| contender.attempt.choice()).unwrap_or_else(|| Choice::of(timing.data()))
     }
 
     /// Asks rate control for the mode of the next frame with packets of a category, if it holds some.
@@ -503,13 +497,6 @@ impl Edca {
         }
         self.thaw(timing);
     }
-}
-
-/// The mode of the next try of a frame whose modes a station outside has chosen.
-fn choice(held: &Held) -> Option<Choice> {
-    let stage = held.series?.stage(held.sent);
-    let mode = MODES.get(usize::from(stage.mode))?;
-    Some(Choice { announced: stage.announced, ..Choice::of(mode) })
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use hopyard_wire::ipv4;
 
 use super::{InjectError, World};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::{Action, Departure, DropReason, Token, Waiter};
+use crate::context::{Action, Departure, DropReason, Effort, Token, Waiter};
 use crate::node::{Attachment, Due, MOST_DUE};
 use crate::observe::{PacketEvent, Probe};
 use crate::packet::{Body, FlowId, Packet, PacketId};
@@ -198,7 +198,13 @@ impl<P: Probe> World<P> {
                 self.frame_enters(node, token, interface, receiver, body);
             }
             Due::Sent { waiter: Waiter::Host(node, token) } => {
-                self.cx.outside.leave(Departure::Completed { at: now, node, token, tries: 0, result: Ok(()) });
+                self.cx.outside.leave(Departure::Completed {
+                    at: now,
+                    node,
+                    token,
+                    effort: Effort::default(),
+                    result: Ok(()),
+                });
             }
             Due::Sent { waiter: Waiter::Sender { flow, seq, .. } } => self.on_left_node(flow, seq),
         }

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use hopyard_engine::Time;
 
 use super::DropReason;
+use super::sending::Effort;
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::packet::{Received, Unreachable};
 
@@ -74,8 +75,8 @@ pub enum Departure {
         node: NodeId,
         /// The datagram.
         token: Token,
-        /// How often the MAC has tried to send it, if it is a frame of 802.11.
-        tries: u32,
+        /// What the MAC has done for it.
+        effort: Effort,
         /// Sent: the MAC has its acknowledgement, or the last bit is on the wire. Otherwise the reason why it was not
         /// sent: the node dropped it, or the MAC or address resolution gave it up. Routing may still send a datagram
         /// that was given up, to another neighbour.

@@ -5,7 +5,7 @@
 
 use super::Token;
 use crate::address::NodeId;
-use crate::packet::{FlowId, PacketId};
+use crate::packet::{AmpduStatus, FlowId, PacketId};
 
 /// Who is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,22 +23,38 @@ pub enum Waiter {
     },
 }
 
+/// What the MAC has done for a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// How often it has tried to send the packet, if the packet is a frame of 802.11.
+    pub tries: u32,
+    /// The fate of the frame on the air that the packet was in. One of its packets tells it.
+    pub ampdu: Option<AmpduStatus>,
+}
+
 /// The packets that somebody waits for.
 #[derive(Clone, Debug, Default)]
 pub struct Sending {
-    packets: Vec<(PacketId, Waiter, u32)>,
+    packets: Vec<(PacketId, Waiter, Effort)>,
 }
 
 impl Sending {
     /// A node begins to send a packet.
     pub fn begin(&mut self, packet: PacketId, waiter: Waiter) {
-        self.packets.push((packet, waiter, 0));
+        self.packets.push((packet, waiter, Effort::default()));
     }
 
     /// The MAC tries to send a packet once more.
     pub fn try_again(&mut self, packet: PacketId) {
-        if let Some((_, _, tries)) = self.packets.iter_mut().find(|it| it.0 == packet) {
-            *tries += 1;
+        if let Some((.., effort)) = self.packets.iter_mut().find(|it| it.0 == packet) {
+            effort.tries += 1;
+        }
+    }
+
+    /// A packet tells the fate of the frame on the air that it was in.
+    pub fn report(&mut self, packet: PacketId, ampdu: AmpduStatus) {
+        if let Some((.., effort)) = self.packets.iter_mut().find(|it| it.0 == packet) {
+            effort.ampdu = Some(ampdu);
         }
     }
 
@@ -49,11 +65,11 @@ impl Sending {
         self.packets.is_empty()
     }
 
-    /// Who waits for a packet, and how often it was tried; nobody waits any more.
-    pub fn take(&mut self, packet: PacketId) -> Option<(Waiter, u32)> {
+    /// Who waits for a packet, and what the MAC has done for it; nobody waits any more.
+    pub fn take(&mut self, packet: PacketId) -> Option<(Waiter, Effort)> {
         let place = self.packets.iter().position(|it| it.0 == packet)?;
-        let (_, waiter, tries) = self.packets.swap_remove(place);
-        Some((waiter, tries))
+        let (_, waiter, effort) = self.packets.swap_remove(place);
+        Some((waiter, effort))
     }
 }
 
@@ -63,7 +79,7 @@ mod tests {
 
     use super::*;
     use crate::address::Address;
-    use crate::packet::{Body, Packet, PacketPool, UdpHeader};
+    use crate::packet::{Body, Packet, PacketPool, Series, UdpHeader};
 
     const fn sender(flow: u32) -> Waiter {
         Waiter::Sender { node: NodeId(0), flow: FlowId(flow), seq: 5 }
@@ -93,9 +109,11 @@ mod tests {
             sending.begin(packet, sender(flow as u32));
         }
         sending.try_again(packets[2]);
-        assert_eq!(sending.take(packets[0]), Some((sender(0), 0)));
+        let ampdu = AmpduStatus { series: Series::default(), tries: 1, sent: 2, acknowledged: 1 };
+        sending.report(packets[2], ampdu);
+        assert_eq!(sending.take(packets[0]), Some((sender(0), Effort::default())));
         assert_eq!(sending.take(packets[0]), None);
-        assert_eq!(sending.take(packets[2]), Some((sender(2), 1)));
+        assert_eq!(sending.take(packets[2]), Some((sender(2), Effort { tries: 1, ampdu: Some(ampdu) })));
         assert!(!sending.is_empty());
     }
 }

@@ -9,6 +9,8 @@ pub const CHECK_SEQUENCE: u32 = 4;
 const STAMPED: [u8; 2] = [0x50, 0x80];
 /// Where such a frame has its timestamp: behind the header of management frames.
 const TIMESTAMP: usize = 24;
+/// Where data frames and frames of management have their sequence number, behind the number of the fragment.
+const SEQUENCE: usize = 22;
 /// Parts of the first byte: data frames among all, data frames without data, and QoS (§9.2.4.1.3).
 const KIND: u8 = 0x0c;
 const DATA: u8 = 0x08;
@@ -73,6 +75,19 @@ impl Series {
     }
 }
 
+/// The fate of a frame with MPDUs of a session of block acknowledgement, or with one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AmpduStatus {
+    /// The modes in which it was tried: the series of its first MPDU.
+    pub series: Series,
+    /// How often it was tried, the last time included.
+    pub tries: u32,
+    /// The number of its MPDUs.
+    pub sent: u32,
+    /// How many of them were acknowledged.
+    pub acknowledged: u32,
+}
+
 /// The reception of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Received {
@@ -91,6 +106,9 @@ pub struct Mpdu {
     pub series: Series,
     /// The user priority, which gives the access category (IEEE Std 802.11-2016 Table 10-1).
     pub priority: u8,
+    /// Whether it may share a frame on the air with others for its receiver that have its priority: there is a session
+    /// of block acknowledgement.
+    pub aggregates: bool,
     /// The time for which the timestamp of a beacon or of a probe response is true.
     pub stamped: Time,
     /// Its reception, once it was received.
@@ -103,6 +121,13 @@ impl Mpdu {
     pub fn size(&self) -> u32 {
         // Frames have at most some thousand bytes.
         self.bytes.len() as u32 + CHECK_SEQUENCE
+    }
+
+    /// The sequence number of a data frame, or of one of management.
+    #[must_use]
+    pub fn sequence(&self) -> Option<u16> {
+        let field = self.bytes.get(SEQUENCE..)?.first_chunk()?;
+        Some(u16::from_le_bytes(*field) >> 4)
     }
 
     /// The frame is sent again.
@@ -185,7 +210,8 @@ mod tests {
         let at = |micros| Time::ZERO + Span::from_micros(micros);
         let stamp: &[u8] = &1_000_005_u64.to_le_bytes();
         let bytes = [&[0x80][..], &[0; 23], stamp, &[1, 2]].concat();
-        let mut beacon = Mpdu { bytes, series: Series::default(), priority: 7, stamped: at(5), received: None };
+        let mut beacon =
+            Mpdu { bytes, series: Series::default(), priority: 7, aggregates: false, stamped: at(5), received: None };
         assert_eq!((beacon.timestamp(), beacon.size()), (Some(24), 38));
         for later in [250, 700] {
             beacon.stamp(at(later));

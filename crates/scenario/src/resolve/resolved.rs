@@ -27,7 +27,7 @@ use crate::files::{ErrorFile, LinkFile, MovementFile, TraceFile, TrafficFile};
 use crate::problem::Problem;
 use crate::sections::{
     ALL, Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Group, Head, HomeAgent, Host, Jammer, Linux,
-    Measure, MobileHost, Movement, Nodes, Obstacle, Simulator, Sleep, Stack, System, Tunnel, Wire,
+    Measure, MobileHost, Movement, Nodes, Obstacle, Simulator, Sleep, Stack, System, Tunnel, Wifi, Wire,
 };
 use crate::value::Values;
 
@@ -288,6 +288,11 @@ impl Resolved {
             (System::Linux, []) => (0..self.talking()).collect(),
             (System::Linux, some) => some.iter().copied().collect::<BTreeSet<_>>().into_iter().collect(),
         }
+    }
+
+    /// Whether nodes have Linux's own Wi-Fi.
+    pub(crate) fn has_wifi(&self) -> bool {
+        self.nodes.system == System::Linux && self.linux.wifi != Wifi::Off
     }
 
     /// Whether some nodes are Linux kernels, and others are not.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use hopyard_engine::units::Frequency;
+use hopyard_model::phy::mode::{Band, Guard, Name};
 use hopyard_model::{mac, routing};
 
 use super::flow_faults::Place;
@@ -98,13 +100,41 @@ impl Resolver<'_> {
             self.problem("mac.model", message).expected = Some("\"edca\"".to_owned());
             return;
         };
-        if params.dcf.standard != mac::dcf::Amendment::G {
-            let message = format!("{of_linux} the MAC has the rates of 802.11g");
-            self.problem("mac.edca.standard", message).expected = Some("\"g\"".to_owned());
+        let dcf = &params.dcf;
+        match dcf.standard {
+            mac::dcf::Amendment::G => {}
+            mac::dcf::Amendment::N => self.check_ht(linux.wifi, dcf),
+            _ => {
+                let message = format!("{of_linux} the MAC has the rates of 802.11g or n");
+                self.problem("mac.edca.standard", message).expected = Some("\"g\" or \"n\"".to_owned());
+            }
         }
         if resolved.rates.config.name() != "minstrel_ht" {
             let message = format!("{of_linux} rate control is that of Linux, which is Minstrel-HT");
             self.problem("mac.rate_control", message).expected = Some("\"minstrel_ht\"".to_owned());
+        }
+    }
+
+    /// Reports parameters of 802.11n that the stations of Linux do not have.
+    fn check_ht(&mut self, wifi: Wifi, dcf: &mac::dcf::Params) {
+        let message = |of: &str| format!("the stations of `wifi` in [linux] have {of}");
+        if dcf.band != Band::Low {
+            self.problem("mac.edca.band", message("channels 1 to 11")).expected = Some("\"2.4 GHz\"".to_owned());
+        }
+        if dcf.bandwidth != Frequency::new(20e6) {
+            self.problem("mac.edca.bandwidth", message("20 MHz")).expected = Some("\"20 MHz\"".to_owned());
+        }
+        let (first, last) = ([Name::Ht(7), Name::Ht(15)], Name::Ht(15));
+        if !matches!(dcf.rate, Name::Ht(_)) {
+            let problem = self.problem("mac.edca.rate", message("the modes of HT up to that of `rate`"));
+            problem.expected = Some(format!("\"{}\" or \"{}\"", first[0], first[1]));
+        } else if wifi == Wifi::Mesh && (dcf.rate != last || dcf.guard_interval != Guard::Short) {
+            // Linux takes no other capabilities for a mesh than those of the driver.
+            let problem = self.problem("mac.edca.rate", message("two streams and the short guard interval in a mesh"));
+            problem.expected = Some(format!("\"{last}\", with `guard_interval = \"short\"`"));
+        } else if matches!(dcf.rate, Name::Ht(16..)) {
+            let problem = self.problem("mac.edca.rate", message("at most two streams"));
+            problem.expected = Some(format!("at most \"{last}\""));
         }
     }
 

@@ -19,9 +19,37 @@
 static const char network[] = "hopyard";
 static const uint8_t bssid[6] = { 0x06, 0, 0, 0, 0, 0 };
 
+/* The element HT Capabilities (IEEE Std 802.11-2016 9.4.2.56), of which no header for programs has a form. */
+struct ieee80211_ht_cap {
+	uint16_t cap_info;
+	uint8_t ampdu_params;
+	/* A byte for each number of streams; ten bytes are modes that can be received. */
+	uint8_t mcs[10];
+	uint8_t mcs_rest[6];
+	uint16_t extended;
+	uint32_t beamforming;
+	uint8_t antennas;
+} __attribute__((packed));
+
+#define CAP_SHORT_GUARD_20 0x0020
+
 static void set_number(struct nlmsghdr *message, int type, uint32_t value)
 {
 	attribute(message, type, &value, sizeof value);
+}
+
+/* What the station can do with 802.11n on 20 MHz. Everything else of the driver stays as it is. */
+static void set_ht(struct nlmsghdr *message, int streams, int has_short_guard)
+{
+	struct ieee80211_ht_cap can = { 0 }, counts = { 0 };
+
+	can.cap_info = has_short_guard ? CAP_SHORT_GUARD_20 : 0;
+	counts.cap_info = CAP_SHORT_GUARD_20;
+	memset(can.mcs, 0xff, streams);
+	memset(counts.mcs, 0xff, sizeof counts.mcs);
+	set_number(message, NL80211_ATTR_WIPHY_CHANNEL_TYPE, NL80211_CHAN_HT20);
+	attribute(message, NL80211_ATTR_HT_CAPABILITY, &can, sizeof can);
+	attribute(message, NL80211_ATTR_HT_CAPABILITY_MASK, &counts, sizeof counts);
 }
 
 void set_wifi(const void *of)
@@ -54,6 +82,8 @@ void set_wifi(const void *of)
 	for (uint64_t rates = order->basic; rates; rates >>= 8)
 		*end++ = rates;
 	attribute(message, NL80211_ATTR_BSS_BASIC_RATES, basic, end - basic);
+	if (order->streams)
+		set_ht(message, order->streams, order->short_guard);
 	if (order->mesh) {
 		uint8_t forwards = order->mesh == 2;
 

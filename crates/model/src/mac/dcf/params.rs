@@ -100,6 +100,10 @@ pub struct Params {
     /// over. Such a station treats any other frame sent to it as a failure at once (§9.2.8). Otherwise it waits for as
     /// long as the answer would take, and other frames change nothing.
     pub hears_out: bool,
+    /// Whether frames of stations outside come with modes of their own, which may be any of DSSS and OFDM. No scenario
+    /// sets it: it follows from the nodes.
+    #[serde(skip)]
+    pub carries_stations: bool,
 }
 
 impl params::Params for Params {
@@ -136,6 +140,7 @@ impl params::Params for Params {
             failures_per_packet: !ns2,
             final_carrier_check: ns2,
             hears_out: !ns2,
+            carries_stations: false,
         }
     }
 
@@ -409,6 +414,10 @@ impl Params {
             let candidates = self.candidates()?.modes;
             let answers = candidates.iter().map(|mode| self.answer(mode, &basics)).collect::<Vec<_>>();
             modes.extend(candidates.into_iter().chain(answers));
+        }
+        if self.carries_stations {
+            let legacy = Mode::dsss().filter_map(|mode| self.legacy("rate", mode.rate()).ok());
+            modes.extend(legacy.chain(self.standard.legacy(self.carrier())));
         }
         modes.extend([basic, announcing, answer]);
         let mut seen = BTreeSet::new();

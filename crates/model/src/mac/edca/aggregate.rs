@@ -3,6 +3,7 @@
 use hopyard_engine::{Span, Time};
 
 use super::agreement::{State, after, is_older};
+use super::contender::Session;
 use super::params::{BlockAck, DELIMITER, LLC_SNAP, LONGEST_PPDU, Params, SUBFRAME_HEADER, WINDOW};
 use super::sending::announcement;
 use super::{Category, Content, Control, Edca, Frame, FrameKind, Timing};
@@ -29,6 +30,8 @@ struct Limits {
 /// A frame with several MPDUs, as far as it is filled.
 #[derive(Clone, Copy, Debug, Default)]
 struct Filled {
+    /// Bytes of the header of an MPDU, which the frames of a station outside have already.
+    header: u32,
     bytes: u32,
     mpdus: u32,
     /// Bytes of the packets in the last MPDU with their headers, and the number of these packets.
@@ -36,13 +39,19 @@ struct Filled {
 }
 
 impl Filled {
+    /// A frame without an MPDU, for packets or for frames of a station outside.
+    fn empty(is_of_station: bool, timing: &Timing) -> Self {
+        let header = if is_of_station { 0 } else { timing.params.dcf.header.count() as u32 };
+        Self { header, ..Self::default() }
+    }
+
     /// The frame with a packet more, in an MPDU of its own.
-    fn with_mpdu(self, size: u32, timing: &Timing) -> Self {
-        let bytes = timing.params.dcf.header.count() as u32 + size;
+    fn with_mpdu(self, size: u32) -> Self {
         Self {
-            bytes: self.bytes.next_multiple_of(4) + DELIMITER + bytes,
+            bytes: self.bytes.next_multiple_of(4) + DELIMITER + self.header + size,
             mpdus: self.mpdus + 1,
             last: (subframe(size), 1),
+            ..self
         }
     }
 
@@ -60,9 +69,8 @@ impl Filled {
     }
 
     /// Bytes of the last MPDU without its delimiter.
-    fn mpdu(self, timing: &Timing) -> u32 {
-        let (packets, count) = self.last;
-        let header = timing.params.dcf.header.count() as u32;
+    const fn mpdu(self) -> u32 {
+        let (Self { header, .. }, (packets, count)) = (self, self.last);
         if count > 1 { header - LLC_SNAP + packets } else { header + packets - SUBFRAME_HEADER - LLC_SNAP }
     }
 }
@@ -73,14 +81,16 @@ const fn subframe(size: u32) -> u32 {
 }
 
 impl Edca {
-    /// A frame for a neighbour with as many of the category's packets as may go in it, at least the first.
+    /// A frame for a neighbour with as many of the category's packets, or of the frames of a station's session, as may
+    /// go in it, at least the first.
     pub(super) fn fill(&mut self, category: Category, to: InterfaceId, timing: &Timing, now: Time) -> Frame {
         let mode = self.choice(category, timing).mode;
         let limits = self.limits(category, to, timing, now);
         let place = self.sender_place(category, to, timing);
         let sender = &mut self.senders[place];
         let held = &mut self.contenders[category as usize].held;
-        let (mut filled, mut parts) = (Filled::default(), Vec::<Part>::new());
+        let is_of_station = held.front().is_some_and(|it| it.session.is_some());
+        let (mut filled, mut parts) = (Filled::empty(is_of_station, timing), Vec::<Part>::new());
         // Nothing joins an MPDU that the receiver may have already.
         let mut is_open = false;
         for it in held.iter_mut() {
@@ -91,7 +101,7 @@ impl Edca {
                 is_open && joins(filled, it.size, category, mode, timing)
             };
             is_open = it.sequence.is_none();
-            let next = if joins { filled.with_msdu(it.size) } else { filled.with_mpdu(it.size, timing) };
+            let next = if joins { filled.with_msdu(it.size) } else { filled.with_mpdu(it.size) };
             let number = match (it.sequence, joins, parts.last()) {
                 (Some(number), ..) => number,
                 (None, true, Some(part)) => part.sequence,
@@ -117,7 +127,7 @@ impl Edca {
         }
         let first = parts[0];
         let is_aggregate = filled.mpdus > 1;
-        let bytes = if is_aggregate { filled.bytes - timing.counted } else { filled.mpdu(timing) };
+        let bytes = if is_aggregate { filled.bytes - timing.counted } else { filled.mpdu() };
         if !is_aggregate {
             parts.iter_mut().for_each(|part| part.end = bytes);
         }
@@ -140,11 +150,13 @@ impl Edca {
         if !access.aggregate || timing.max_ampdu == 0 || self.contenders[category as usize].attempt.is_probe() {
             return None;
         }
+        let session = self.contenders[category as usize].held.front().and_then(|it| it.session);
         let sender = self.senders.iter().find(|it| it.to == to && it.category == category);
         // Before the first frame nothing is known of the neighbour.
-        let (is_open, oldest) = match sender {
-            Some(sender) => (sender.state == State::Open, self.window_start(category, sender)),
-            None => (params.block_ack == BlockAck::FromStart, 0),
+        let (is_open, oldest) = match (session, sender) {
+            (Some(session), _) => (true, session.number),
+            (None, Some(sender)) => (sender.state == State::Open, self.window_start(category, sender)),
+            (None, None) => (params.block_ack == BlockAck::FromStart, 0),
         };
         if !is_open {
             return None;
@@ -164,23 +176,31 @@ impl Edca {
         })
     }
 
-    /// Whether a packet more goes in the frame that a category is about to send.
-    pub(super) fn has_room(&self, category: Category, size: u32, timing: &Timing, now: Time) -> bool {
+    /// Whether a packet more goes in the frame that a category is about to send, or a frame more of a session.
+    pub(super) fn has_room(
+        &self,
+        category: Category,
+        (size, session): (u32, Option<Session>),
+        timing: &Timing,
+        now: Time,
+    ) -> bool {
         let contender = &self.contenders[category as usize];
         let Some(first) = contender.first_packet() else { return true };
-        let is_whole = first.series.is_some() || contender.held[0].packet().is_none();
-        if contender.unanswered || first.to.is_broadcast() || is_whole {
+        let priority = |it: Option<Session>| it.map(|it| it.priority);
+        let is_alone = first.series.is_some() && first.session.is_none() || contender.held[0].packet().is_none();
+        if contender.unanswered || first.to.is_broadcast() || is_alone || priority(first.session) != priority(session) {
             return false;
         }
         let mode = self.choice(category, timing).mode;
         let limits = self.limits(category, first.to, timing, now);
-        let (mut filled, mut unsent, mut is_open) = (Filled::default(), 0, false);
-        for it in contender.held.iter().map(|it| (it.size, it.sequence, it.joined)).chain([(size, None, false)]) {
+        let (mut filled, mut unsent, mut is_open) = (Filled::empty(session.is_some(), timing), 0, false);
+        let last = (size, session.map(|it| it.number), false);
+        for it in contender.held.iter().map(|it| (it.size, it.sequence, it.joined)).chain([last]) {
             let (size, sequence, joined) = it;
             let joins =
                 if sequence.is_some() { joined } else { is_open && joins(filled, size, category, mode, timing) };
             is_open = sequence.is_none();
-            filled = if joins { filled.with_msdu(size) } else { filled.with_mpdu(size, timing) };
+            filled = if joins { filled.with_msdu(size) } else { filled.with_mpdu(size) };
             unsent += u16::from(sequence.is_none() && !joins);
             let Some(limits) = limits else {
                 if filled.mpdus > 1 {
@@ -214,8 +234,8 @@ impl Slotted for Edca {
 /// value within which they do.
 fn too_tight(params: &Params, mode: &Mode, size: u32) -> Vec<(&'static str, String)> {
     let timing = Timing::new(params);
-    let one = Filled::default().with_mpdu(size, &timing);
-    let (apart, together) = (one.with_mpdu(size, &timing), one.with_msdu(size).last.0);
+    let one = Filled::empty(false, &timing).with_mpdu(size);
+    let (apart, together) = (one.with_mpdu(size), one.with_msdu(size).last.0);
     let mut tight = Vec::new();
     if timing.max_ampdu > 0 && timing.max_ampdu < apart.bytes {
         tight.push(("max_ampdu", format!("at least {} B", apart.bytes)));
@@ -236,7 +256,7 @@ impl Limits {
         filled.bytes <= self.bytes
             && filled.mpdus <= self.mpdus
             && is_older(number, self.window_end)
-            && filled.mpdu(timing) <= longest_mpdu(timing)
+            && filled.mpdu() <= longest_mpdu(timing)
             && {
                 let airtime = self.choice.mode.airtime(filled.bytes - timing.counted);
                 let announced_by = timing.dcf.announced_by(&self.choice, filled.bytes);
@@ -256,7 +276,7 @@ fn joins(filled: Filled, size: u32, category: Category, mode: &Mode, timing: &Ti
     let most = timing.params.max_amsdu.count();
     let next = filled.with_msdu(size);
     let is_single = !timing.access(category).aggregate || timing.max_ampdu == 0;
-    let fits = || is_single || next.mpdu(timing) <= longest_mpdu(timing);
-    let is_short = || mode.airtime(next.mpdu(timing)) <= LONGEST_PPDU;
+    let fits = || is_single || next.mpdu() <= longest_mpdu(timing);
+    let is_short = || mode.airtime(next.mpdu()) <= LONGEST_PPDU;
     most > 0 && filled.mpdus > 0 && u64::from(next.last.0) <= most && fits() && is_short()
 }

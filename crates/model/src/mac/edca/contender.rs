@@ -7,8 +7,9 @@ use hopyard_engine::{Rng, Span, Time};
 use super::frame::FrameKind;
 use super::params::Access;
 use crate::address::InterfaceId;
-use crate::mac::rate_control::Attempt;
-use crate::packet::{PacketId, Series};
+use crate::mac::rate_control::{Attempt, Choice};
+use crate::packet::{Body, Packet, PacketId, Series};
+use crate::phy::mode::MODES;
 
 /// The back-off: running, frozen, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,14 @@ pub enum Content {
     Own(FrameKind),
 }
 
+/// The session of block acknowledgement that a station outside has with the receiver of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    pub priority: u8,
+    /// The sequence number of the frame.
+    pub number: u16,
+}
+
 /// A packet, or a frame of the MAC itself, that waits to be sent or acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
@@ -47,9 +56,11 @@ pub struct Held {
     pub size: u32,
     /// The modes in which a frame of a station outside is tried.
     pub series: Option<Series>,
-    /// Its sequence number, once it has been sent.
+    /// The session in which such a frame may share a frame on the air with others.
+    pub session: Option<Session>,
+    /// Its sequence number, once it has been sent; that of a frame of a session from the beginning.
     pub sequence: Option<u16>,
-    /// How often it was sent. With a series, an announcement that failed counts too.
+    /// How often it was sent.
     pub sent: u32,
     /// Whether it is in the MPDU of the one before.
     pub joined: bool,
@@ -60,7 +71,15 @@ pub struct Held {
 impl Held {
     /// A packet or frame that was not sent yet.
     pub const fn new(content: Content, to: InterfaceId, size: u32, series: Option<Series>) -> Self {
-        Self { content, to, size, series, sequence: None, sent: 0, joined: false, flying: false }
+        Self { content, to, size, series, session: None, sequence: None, sent: 0, joined: false, flying: false }
+    }
+
+    /// A packet that was not sent yet.
+    pub fn of(id: PacketId, packet: &Packet, to: InterfaceId, size: u32) -> Self {
+        let Body::Mpdu(mpdu) = &packet.body else { return Self::new(Content::Packet(id), to, size, None) };
+        let session = session(packet);
+        let sequence = session.map(|it| it.number);
+        Self { session, sequence, ..Self::new(Content::Packet(id), to, size, Some(mpdu.series)) }
     }
 
     pub const fn packet(&self) -> Option<PacketId> {
@@ -69,6 +88,13 @@ impl Held {
             Content::Own(_) => None,
         }
     }
+}
+
+/// The session of a frame of a station outside, if it has one.
+pub fn session(packet: &Packet) -> Option<Session> {
+    let Body::Mpdu(mpdu) = &packet.body else { return None };
+    let number = mpdu.sequence().filter(|_| mpdu.aggregates)?;
+    Some(Session { priority: mpdu.priority, number })
 }
 
 /// An access function.
@@ -80,6 +106,8 @@ pub struct Contender {
     pub failures: (u32, u32),
     /// Whether its present frame was sent and not answered: what nobody answers is repeated as it is.
     pub unanswered: bool,
+    /// The tries in the series of a station's present frame. An announcement that failed counts too.
+    pub tries: u32,
     /// The frames to send, in order. All packets are for one neighbour.
     pub held: VecDeque<Held>,
     /// The tries of the packets in the present frame, or in the next one, if rate control chooses their modes.
@@ -93,6 +121,7 @@ impl Contender {
             cw: access.cw_min,
             failures: (0, 0),
             unanswered: false,
+            tries: 0,
             held: VecDeque::new(),
             attempt: Attempt::NONE,
         }
@@ -113,6 +142,13 @@ impl Contender {
         self.held.iter().find(|held| held.packet().is_some())
     }
 
+    /// The mode of the next try of a station's frame, if one is the first to be sent.
+    pub fn stage(&self) -> Option<Choice> {
+        let stage = self.held.front()?.series?.stage(self.tries);
+        let mode = MODES.get(usize::from(stage.mode))?;
+        Some(Choice { announced: stage.announced, ..Choice::of(mode) })
+    }
+
     /// A frame of the MAC itself goes before all packets.
     pub fn put_first(&mut self, kind: FrameKind, to: InterfaceId, size: u32) {
         self.held.push_front(Held::new(Content::Own(kind), to, size, None));
@@ -125,7 +161,7 @@ impl Contender {
 
     /// A transmission succeeded, or its frame was given up.
     pub fn reset(&mut self, access: &Access) {
-        (self.cw, self.failures, self.unanswered) = (access.cw_min, (0, 0), false);
+        (self.cw, self.failures, self.unanswered, self.tries) = (access.cw_min, (0, 0), false, 0);
     }
 
     pub fn widen(&mut self, access: &Access) {

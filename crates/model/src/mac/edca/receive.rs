@@ -108,9 +108,7 @@ impl Edca {
             return;
         }
         if let Some(packet) = frame.packet.filter(|it| is_whole(&cx.packets[*it])) {
-            // Linux itself knows which frames it has already.
-            self.answer(FrameKind::Ack, frame, timing, cx.now);
-            return self.pass_copy(packet, frame, level, cx);
+            return self.take_whole(packet, frame, level, timing, cx);
         }
         let (category, from) = (frame.control.category.unwrap_or(Category::BestEffort), frame.transmitter);
         if kind == FrameKind::AddbaResponse {
@@ -151,7 +149,7 @@ impl Edca {
     }
 
     /// An answer is due after a SIFS.
-    fn answer(&mut self, kind: FrameKind, to: &Frame, timing: &Timing, now: Time) {
+    pub(super) fn answer(&mut self, kind: FrameKind, to: &Frame, timing: &Timing, now: Time) {
         let mode = timing.dcf.answer_to(to.mode).mode;
         let mut answer = self.control(kind, to.transmitter, Span::ZERO, mode);
         answer.control.ratio = self.level;

@@ -36,9 +36,7 @@ impl Edca {
             self.draw(category, timing);
             return None;
         }
-        if let Some(packet) = current.frame.packet {
-            self.dress(packet, &current.frame, category, cx);
-        }
+        self.dress(&current.frame, category, cx);
         self.current = Some(current);
         self.send_current(timing, now)
     }
@@ -99,7 +97,9 @@ impl Edca {
                     Control { kind, duration, category: Some(category), sequence, retry, ratio: 0.0, parts: None };
                 self.frame(to, bytes, modes.basic, control)
             }
-            Content::Packet(packet) if held.series.is_some() => self.whole(packet, &held, timing),
+            Content::Packet(packet) if held.session.is_none() && held.series.is_some() => {
+                self.whole(packet, &held, category, timing)
+            }
             Content::Packet(packet) if to.is_broadcast() => {
                 let sequence = self.next_sequence;
                 self.next_sequence = after(sequence, 1);
@@ -245,9 +245,12 @@ impl Edca {
         let contender = &mut self.contenders[category as usize];
         let was_sent = self.exchange == Exchange::Data;
         for held in contender.held.iter_mut().filter(|held| held.flying) {
-            held.sent += u32::from(was_sent || held.series.is_some());
+            held.sent += u32::from(was_sent);
         }
-        let spent_series = contender.held.front().and_then(|held| Some(held.sent >= held.series?.tries()));
+        let first = contender.held.front().copied();
+        let series = first.and_then(|held| held.series);
+        contender.tries += u32::from(series.is_some());
+        let spent_series = series.map(|series| contender.tries >= series.tries());
         // An MPDU under an agreement has its own count, whether it is sent alone or with others.
         let agreed = |it: &Sender| (it.to, it.category, it.state) == (current.frame.receiver, category, State::Open);
         let is_data = current.frame.control.kind == FrameKind::Data;
@@ -267,7 +270,13 @@ impl Edca {
         };
         // An MPDU under an agreement is tried again when rate control has come to its end.
         let (spent, most) = (is_over && !by_mpdu, params.mpdu_retry_limit);
-        let has_given_up = self.give_up(category, timing, cx, |held| spent || by_mpdu && held.sent >= most);
+        let has_given_up = match first.and_then(|held| held.session) {
+            // The first frame of a session ends with its series, and tells of it.
+            Some(session) => self.give_up_of_session(category, timing, cx, |held| {
+                held.sent >= most || is_over && held.sequence == Some(session.number)
+            }),
+            None => self.give_up(category, timing, cx, |held| spent || by_mpdu && held.sent >= most),
+        };
         let contender = &mut self.contenders[category as usize];
         if has_given_up {
             contender.reset(timing.access(category));
@@ -332,7 +341,8 @@ impl Edca {
                 Content::Own(kind) => self.on_own_given_up(kind, it.to, category, cx.now),
             }
         }
-        let numbered = spent.iter().find(|it| it.packet().is_some() && it.sequence.is_some());
+        // A station outside does it itself.
+        let numbered = spent.iter().find(|it| it.packet().is_some() && it.series.is_none() && it.sequence.is_some());
         if let Some(&Held { to, .. }) = numbered {
             let place = self.sender_place(category, to, timing);
             let sender = self.senders[place];
@@ -368,6 +378,7 @@ impl Edca {
         };
         let is_data = current.frame.control.kind == FrameKind::Data;
         self.timeout = Time::NEVER;
+        self.report(self.holder, true, |_| true, cx);
         self.acknowledge(cx, |_| true);
         if is_data {
             self.end_attempt(self.holder, Some(Answered { sent: 1, delivered: 1, ratio }), cx);
@@ -393,7 +404,9 @@ impl Edca {
         let has = |number: u16| matches!(ahead(number, start), place @ ..WINDOW if received >> place & 1 == 1);
         let delivered = control.mpdus().filter(|mpdu| has(mpdu[0].sequence)).count() as u32;
         let answered = Answered { sent: control.mpdus().count() as u32, delivered, ratio };
-        self.acknowledge(cx, |held| is_request || held.sequence.is_some_and(has));
+        let arrived = |held: &Held| is_request || held.sequence.is_some_and(has);
+        self.report(self.holder, true, arrived, cx);
+        self.acknowledge(cx, arrived);
         let category = self.holder;
         for held in self.contenders[category as usize].held.iter_mut().filter(|held| held.flying) {
             held.sent += 1;

@@ -1,18 +1,22 @@
 //! Frames of a station outside, such as a kernel with Linux's Wi-Fi. The station makes its frames whole, and says in
 //! which modes a frame is tried, and how often in each. The MAC contends, sends, answers and repeats.
 //!
-//! Such a frame has no other in its aggregate. Agreements, sequence numbers, duplicates and the limits of retries are
-//! the station's own affair: a frame is given up at the end of its series. Broadcasts contend in the category of their
-//! frame.
+//! Agreements, sequence numbers, duplicates and requests for a block acknowledgement are the station's own affair.
+//! Frames of a session share a frame on the air as packets of Hopyard do, in the series of the first of them. What is
+//! not acknowledged with others goes again with the series of the frame that is first then. A frame is given up at the
+//! end of its series, and an MPDU of a session also at the limit of retries. One frame of those that end first tells
+//! the station the fate of the whole. Broadcasts contend in the category of their frame.
 
 use std::sync::Arc;
 
 use hopyard_engine::Span;
 
+use super::agreement::ahead;
 use super::frame::{Control, Frame, FrameKind};
-use super::{Category, Edca, Held, Timing, choice};
+use super::{Category, Edca, Held, Timing};
 use crate::context::{Action, Context};
-use crate::packet::{Body, Packet, PacketId, Received};
+use crate::packet::{AmpduStatus, Body, Packet, PacketId, Received};
+use crate::phy::frame::pieces;
 use crate::phy::reception::Level;
 
 /// Whether a packet is a whole frame of a station outside.
@@ -22,8 +26,8 @@ pub fn is_whole(packet: &Packet) -> bool {
 
 impl Edca {
     /// The next frame on the air with a station's frame.
-    pub(super) fn whole(&self, packet: PacketId, held: &Held, timing: &Timing) -> Frame {
-        let mode = choice(held).map_or(timing.data(), |it| it.mode);
+    pub(super) fn whole(&self, packet: PacketId, held: &Held, category: Category, timing: &Timing) -> Frame {
+        let mode = self.choice(category, timing).mode;
         let is_group = held.to.is_broadcast();
         let answer = || timing.params.dcf.sifs + timing.dcf.answer_to(mode).airtime;
         let duration = if is_group { Span::ZERO } else { answer() };
@@ -31,19 +35,73 @@ impl Edca {
         Frame { packet: Some(packet), kept: !is_group, ..self.frame(held.to, held.size, mode, control) }
     }
 
-    /// A packet is about to be sent: a station's frame learns that it is sent again, and the time at which its
+    /// A frame is about to be sent: a station's frame in it learns that it is sent again, and the time at which its
     /// timestamp is on the air.
-    pub(super) fn dress(&self, packet: PacketId, frame: &Frame, category: Category, cx: &mut Context) {
+    pub(super) fn dress(&self, frame: &Frame, category: Category, cx: &mut Context) {
         let now = cx.now;
-        let Body::Mpdu(mpdu) = &mut cx.packets[packet].body else { return };
-        let mpdu = Arc::make_mut(mpdu);
-        if self.contenders[category as usize].unanswered {
-            mpdu.mark_retry();
+        if !frame.packet.is_some_and(|it| is_whole(&cx.packets[it])) {
+            return;
         }
-        if let Some(before) = mpdu.timestamp() {
-            mpdu.stamp(now + frame.mode.preamble + frame.mode.body(before));
+        for held in self.contenders[category as usize].held.iter().filter(|held| held.flying) {
+            let Some(packet) = held.packet() else { continue };
+            let Body::Mpdu(mpdu) = &mut cx.packets[packet].body else { continue };
+            let mpdu = Arc::make_mut(mpdu);
+            if held.sent > 0 {
+                mpdu.mark_retry();
+            }
+            if let Some(before) = mpdu.timestamp() {
+                mpdu.stamp(now + frame.mode.preamble + frame.mode.body(before));
+            }
+            cx.sending.try_again(packet);
         }
-        cx.sending.try_again(packet);
+    }
+
+    /// A frame with MPDUs of a session was answered, or its series has ended. The first of its MPDUs that ends tells
+    /// the station.
+    pub(super) fn report(&self, category: Category, is_answered: bool, ends: impl Fn(&Held) -> bool, cx: &mut Context) {
+        let contender = &self.contenders[category as usize];
+        let Some(first) = contender.held.front().filter(|held| held.session.is_some()) else { return };
+        let flying = || contender.held.iter().filter(|held| held.flying);
+        let ending = || flying().filter(|held| ends(held));
+        let (Some(series), Some(carrier)) = (first.series, ending().find_map(Held::packet)) else { return };
+        let acknowledged = if is_answered { ending().count() as u32 } else { 0 };
+        // An answered try was not counted yet.
+        let (tries, sent) = (contender.tries + u32::from(is_answered), flying().count() as u32);
+        cx.sending.report(carrier, AmpduStatus { series, tries, sent, acknowledged });
+    }
+
+    /// Gives up MPDUs of a session. Returns whether there were any.
+    pub(super) fn give_up_of_session(
+        &mut self,
+        category: Category,
+        timing: &Timing,
+        cx: &mut Context,
+        is_spent: impl Fn(&Held) -> bool,
+    ) -> bool {
+        self.report(category, false, &is_spent, cx);
+        self.give_up(category, timing, cx, is_spent)
+    }
+
+    /// A frame of a station with one MPDU or several was decoded.
+    pub(super) fn take_whole(
+        &mut self,
+        first: PacketId,
+        frame: &Frame,
+        level: Level,
+        timing: &Timing,
+        cx: &mut Context,
+    ) {
+        // Linux itself knows which frames it has already.
+        if !frame.control.is_aggregate() {
+            self.answer(FrameKind::Ack, frame, timing, cx.now);
+            return self.pass_copy(first, frame, level, cx);
+        }
+        let (start, parts) = (frame.control.sequence, frame.control.parts.clone().unwrap_or_default());
+        let sound = || pieces(&parts).filter(|(piece, _)| level.is_sound(*piece)).map(|(_, part)| part);
+        // Numbers are within a window.
+        let received = sound().fold(0, |all, part| all | 1 << ahead(part.sequence, start));
+        self.answer(FrameKind::BlockAck { start, received }, frame, timing, cx.now);
+        sound().for_each(|part| self.pass_copy(part.packet, frame, level, cx));
     }
 
     /// A frame was decoded that is for all, or a station's frame that is for this one.

@@ -238,9 +238,16 @@ impl<W: io::Write> Capture<W> {
     fn write_frame(&mut self, place: Place, time: Time, frame: &FrameView<'_>, signal: Option<Power>, damaged: bool) {
         let (Some(file), air) = (place.file, place.air) else { return };
         let direction = if signal.is_none() { Direction::Outbound } else { Direction::Inbound };
+        let aggregate = match frame.header {
+            // All MPDUs of a frame come at the same time.
+            Header::QosData { aggregate: Some(is_last), .. } => {
+                Some(Aggregate { reference: time.nanos() as u32, is_last })
+            }
+            _ => None,
+        };
         if let Some(Body::Mpdu(mpdu)) = frame.packet.map(|it| &it.body) {
             let mut bytes = Vec::new();
-            radiotap(frame.mode, frame.preamble, air.frequency, signal, damaged, None).emit(&mut bytes);
+            radiotap(frame.mode, frame.preamble, air.frequency, signal, damaged, aggregate).emit(&mut bytes);
             Frame::of_station(&mpdu.bytes, damaged, &mut bytes);
             return self.write(file, time, &bytes, bytes.len(), direction, &[]);
         }
@@ -272,13 +279,6 @@ impl<W: io::Write> Capture<W> {
         let receiver = group.unwrap_or_else(|| station_of(frame.receiver));
         let whole = Frame { kind, duration: frame.duration, transmitter, receiver, damaged };
         let mut bytes = Vec::new();
-        let aggregate = match frame.header {
-            // All MPDUs of a frame come at the same time.
-            Header::QosData { aggregate: Some(is_last), .. } => {
-                Some(Aggregate { reference: time.nanos() as u32, is_last })
-            }
-            _ => None,
-        };
         radiotap(frame.mode, frame.preamble, air.frequency, signal, damaged, aggregate).emit(&mut bytes);
         let mut comments = captured.as_ref().map(|captured| captured.comments.clone()).unwrap_or_default();
         if let Err(error) = whole.emit(&mut bytes) {
