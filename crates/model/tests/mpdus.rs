@@ -223,7 +223,7 @@ fn session(count: u16, db: f64, stages: &[Stage]) -> (Vec<Result<(), DropReason>
     for number in 0..count {
         let mut bytes = data(1000);
         bytes[0] = 0x88;
-        bytes[22..24].copy_from_slice(&((4090 + number) % 4096 << 4).to_le_bytes());
+        bytes[22..24].copy_from_slice(&(((4090 + number) % 4096) << 4).to_le_bytes());
         let one = Mpdu { aggregates: true, ..mpdu(bytes, stages, at(100)) };
         world.inject_mpdu(A, at(100), B, one).expect("put in");
     }
