@@ -42,8 +42,7 @@ MESSAGE(order_routes, 20, int64_t start;);
 MESSAGE(order_via, 21, struct in_addr address, router; char rest[] /* device */;);
 MESSAGE(order_originators, 22, int64_t interval; char rest[] /* mesh */;);
 MESSAGE(order_route6, 23, struct in6_addr address, router; char rest[] /* device */;);
-MESSAGE(order_wifi, 24, uint64_t mac, basic; uint32_t mesh, frequency, beacon, group_rate, streams, short_guard;
-	char rest[] /* device */;);
+MESSAGE(order_wifi, 24, uint64_t mac, basic; uint32_t mesh, frequency, beacon, group_rate, streams, short_guard; char rest[] /* device */;);
 
 MESSAGE(report_ready, 1, char rest[] /* release */;);
 MESSAGE(report_failed, 2, int32_t number; char rest[] /* place, value */;);
