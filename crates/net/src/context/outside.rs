@@ -23,13 +23,21 @@ use std::sync::Arc;
 use hopyard_engine::Time;
 
 use super::DropReason;
-use super::sending::Effort;
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::packet::{Received, Unreachable};
+use crate::packet::{AmpduStatus, Received, Unreachable};
 
 /// The number of a datagram that was put in, from zero on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u64);
+
+/// What the MAC has done for a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// How often it has tried to send the packet, if the packet is a frame of 802.11.
+    pub tries: u32,
+    /// The fate of the frame on the air that the packet was in. One of its packets tells it.
+    pub ampdu: Option<AmpduStatus>,
+}
 
 /// A datagram that leaves the network, or the report about one that was put in; in the order of time.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 //! A kernel outside learns so that the buffer of a datagram is free again. A sender with a limit on its packets in its
 //! own node learns so that there is room for the next segment.
 
-use super::Token;
+use super::{Effort, Token};
 use crate::address::NodeId;
 use crate::packet::{AmpduStatus, FlowId, PacketId};
 
@@ -21,15 +21,6 @@ pub enum Waiter {
         /// The sequence number.
         seq: u64,
     },
-}
-
-/// What the MAC has done for a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effort {
-    /// How often it has tried to send the packet, if the packet is a frame of 802.11.
-    pub tries: u32,
-    /// The fate of the frame on the air that the packet was in. One of its packets tells it.
-    pub ampdu: Option<AmpduStatus>,
 }
 
 /// The packets that somebody waits for.
