@@ -394,8 +394,8 @@ impl Radios {
         self.count += 1;
     }
 
-    /// The fate of a frame, for its kernel. The stages keep their order, and those without a try are not there. Of a
-    /// frame of a session it is that of all that were on the air with it, if no other one of them tells it.
+    /// The report about a frame, for its kernel. The stages keep their order, and those without a try are not there.
+    /// Frames of a session that were on the air together have one report, which one of them gives.
     fn status(&self, sent: &Sent, effort: Effort, is_acknowledged: bool) -> Vec<u8> {
         let of = |series: Series, tries| {
             let mut tries = series.split(tries).into_iter();

@@ -58,7 +58,7 @@ pub struct Held {
     pub series: Option<Series>,
     /// The session in which such a frame may share a frame on the air with others.
     pub session: Option<Session>,
-    /// Its sequence number, once it has been sent; that of a frame of a session from the beginning.
+    /// Its sequence number. A packet gets one when it is sent first; a frame of a session comes with one.
     pub sequence: Option<u16>,
     /// How often it was sent.
     pub sent: u32,
