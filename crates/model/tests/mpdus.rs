@@ -216,8 +216,8 @@ fn ht(mcs: u8) -> Stage {
     Stage { mode: MODES.iter().find(is_it).expect("a mode").row, tries: 2, announced: false }
 }
 
-/// Frames of a session with numbers from 4090 on, which go on at 0, all put in at the same time: the fates of the
-/// frames, in the order of their ends, the reports of what was on the air, and the numbers that have arrived.
+/// Sends frames of a session that are all put in at once. Their numbers begin at 4090 and go on at 0. Returns the fates
+/// of the frames in the order of their ends, the reports about aggregates, and the numbers that have arrived.
 fn session(count: u16, db: f64, stages: &[Stage]) -> (Vec<Result<(), DropReason>>, Vec<AmpduStatus>, Vec<u16>) {
     let mut world = world(&ht_spec(db));
     for number in 0..count {
