@@ -18,10 +18,8 @@ FUZZ_MS ?= 4000
 FUZZ    := --locked --manifest-path fuzz/Cargo.toml --target-dir target
 # So is the loader of the variants for a running kernel, which alone needs clang, bpftool and libbpf.
 EBPF    := --locked --manifest-path ebpf/Cargo.toml --target-dir target
-# Simulations of the Python tests need an optimised model; the Rust tests are faster without, compilation included.
-TEST_WHEEL := --profile dev \
-    --config profile.dev.package.hopyard-model.opt-level=2 --config profile.dev.package.hopyard-hosts.opt-level=2 \
-    --config profile.dev.package.hopyard-net.opt-level=2
+# Whole networks are simulated by tests of both languages: what simulates is optimised for them, once. Files of tests are not.
+SIMULATES := $(foreach crate,wire net hosts model,--config profile.dev.package.hopyard-$(crate).opt-level=2)
 # Property tests draw the same cases each time, so that a change is judged by what it changes; SEED=$$RANDOM explores.
 SEED    ?= 1
 
@@ -48,10 +46,10 @@ dev: $(DEV)/installed
 test: test-rust test-fuzz test-python
 
 test-rust:
-	$(call counted,PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet)
+	$(call counted,PROPTEST_RNG_SEED=$(SEED) cargo test $(SIMULATES) --locked --workspace --quiet)
 
 test-fuzz:
-	$(call counted,BOLERO_RANDOM_SEED=$(SEED) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test $(FUZZ) --quiet)
+	$(call counted,BOLERO_RANDOM_SEED=$(SEED) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test $(SIMULATES) $(FUZZ) --quiet)
 
 # Not a part of `test`, for what it needs: clang, bpftool, libbpf-dev, libelf-dev, zlib1g-dev, iproute2; root, and a kernel with types.
 test-ebpf:
@@ -72,7 +70,7 @@ test-skipped: test-skipped-rust test-skipped-python
 # The name begins with that of the test's file, or, for a test within a crate, with that of the crate. All of the latter are run: with
 # fewer packages their dependencies would be compiled a second time, for other features.
 test-skipped-rust:
-	$(if $(LACKING),$(call counted,PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet \
+	$(if $(LACKING),$(call counted,PROPTEST_RNG_SEED=$(SEED) cargo test $(SIMULATES) --locked --workspace --quiet \
 	    $(if $(filter hopyard_%,$(LACKING)),--lib) $(addprefix --test=,$(filter-out hopyard_%,$(LACKING)))))
 
 # Where the place of one is no file with tests, all are run.
@@ -194,7 +192,7 @@ $(VENV)/installed: $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
 
 $(DEV)/installed: $(DEV)/base $(DEV)/developer $(RUST_SOURCES) $(PYTHON_SOURCES)
 	rm -rf $(DEV)/dist
-	$(DEV)/bin/maturin build $(TEST_WHEEL) --locked --quiet --out $(DEV)/dist --interpreter $(DEV)/bin/python
+	$(DEV)/bin/maturin build --profile dev $(SIMULATES) --locked --quiet --out $(DEV)/dist --interpreter $(DEV)/bin/python
 	$(DEV)/bin/$(PIP) install --no-deps --force-reinstall --no-build-isolation $(DEV)/dist/*.whl ./kernels
 	@touch $@
 

@@ -4,7 +4,7 @@
 
 mod common;
 #[allow(dead_code, reason = "other tests use the rest")]
-#[path = "../../model/tests/capture/tshark.rs"]
+#[path = "../../model-tests/tests/capture/tshark.rs"]
 mod tshark;
 
 use std::collections::BTreeMap;

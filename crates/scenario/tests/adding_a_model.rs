@@ -305,7 +305,7 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
         assert_eq!(touched.get(name).map(Vec::len), Some(1), "{name}: one file");
     }
     tree.0.insert("crates/scenario/examples/look.rs".into(), PROGRAM.into());
-    tree.copy(&root, Path::new("crates/model/tests"));
+    tree.copy(&root, Path::new("crates/model-tests"));
     tree.write(&fixture);
 
     let built = Command::new(env!("CARGO"))

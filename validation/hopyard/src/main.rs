@@ -8,22 +8,22 @@
 
 mod comparison;
 #[allow(dead_code, reason = "the tests of the model use more of it")]
-#[path = "../../../crates/model/tests/drand/network.rs"]
+#[path = "../../../crates/model-tests/tests/drand/network.rs"]
 mod drand_network;
 mod experiment;
 mod figures;
 #[allow(dead_code, reason = "the tests of the model use more of it")]
-#[path = "../../../crates/model/tests/linux/mod.rs"]
+#[path = "../../../crates/model-tests/tests/linux/mod.rs"]
 mod linux;
-#[path = "../../../crates/model/tests/two_links/ns3.rs"]
+#[path = "../../../crates/model-tests/tests/two_links/ns3.rs"]
 mod ns3;
-#[path = "../../../crates/model/tests/common/loops.rs"]
+#[path = "../../../crates/model-tests/tests/common/loops.rs"]
 mod random_networks;
 mod saturation;
 mod setup;
 mod statistics;
 #[allow(dead_code, reason = "the tests of the model use more of it")]
-#[path = "../../../crates/model/tests/two_links/mod.rs"]
+#[path = "../../../crates/model-tests/tests/two_links/mod.rs"]
 mod two_links;
 
 use std::io::Write as _;

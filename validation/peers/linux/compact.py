@@ -2,7 +2,7 @@
 
 `python validation/peers/linux/compact.py FOLDER` reads the tables `cases_*.csv` in FOLDER and the
 captures that they name, and writes `cases.csv` and `departures.csv.gz` to
-`crates/model/tests/data/linux`.
+`crates/model-tests/tests/data/linux`.
 """
 
 import csv
@@ -10,7 +10,7 @@ import gzip
 import sys
 from pathlib import Path
 
-OUTPUT = Path(__file__).parents[3] / "crates/model/tests/data/linux"
+OUTPUT = Path(__file__).parents[3] / "crates/model-tests/tests/data/linux"
 CASE = ["set", "sender", "case"]
 LINK = [
     "rate_bps",

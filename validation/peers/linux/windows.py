@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The window of Linux's senders in each second of a long transfer: crates/model/tests/data/linux_windows.csv.
+"""The window of Linux's senders in each second of a long transfer: crates/model-tests/tests/data/linux_windows.csv.
 
 Kernels in simulated time (`hopyard kernels build`) send over 10 Mb/s and 2 ms, then 0.8 Mb/s and 100 ms with a queue
 of 40 packets. The program below reads the window from its socket (TCP_INFO).

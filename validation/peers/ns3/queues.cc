@@ -2,7 +2,7 @@
 // are dropped (d) and marked (m), by their numbers.
 //
 // The queue is asked whenever the link has sent a packet, without a device between them, which would hold packets of
-// its own. The arrivals of a case are drawn by the generator below, as in crates/model/tests/queues.rs.
+// its own. The arrivals of a case are drawn by the generator below, as in crates/model-tests/tests/queues.rs.
 
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"

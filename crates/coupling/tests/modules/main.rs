@@ -6,7 +6,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../../../model/tests/linux/mod.rs"]
+#[path = "../../../model-tests/tests/linux/mod.rs"]
 #[allow(dead_code, reason = "the captures are compared elsewhere")]
 mod linux;
 mod peer;

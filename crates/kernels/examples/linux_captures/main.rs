@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release -p hopyard-kernels --example linux_captures -- NAME SEED` draws the cases of a set from the
 //! seed, carries each of them out between two kernels in simulated time, and writes `cases.csv`, `departures.csv.gz`
-//! and `acks.csv.gz` to `crates/model/tests/data/linux/NAME`. It needs the kernels 6.1 and 6.12 (`hopyard kernels build
-//! 6.1 6.12`). The same seed gives the same files. With a third argument, `written`, the applications write pieces of
-//! drawn sizes at drawn times; `writes.csv.gz` has them. That needs the kernel 6.1 alone.
+//! and `acks.csv.gz` to `crates/model-tests/tests/data/linux/NAME`. It needs the kernels 6.1 and 6.12 (`hopyard
+//! kernels build 6.1 6.12`). The same seed gives the same files. With a third argument, `written`, the applications
+//! write pieces of drawn sizes at drawn times; `writes.csv.gz` has them. That needs the kernel 6.1 alone.
 
 #[allow(dead_code, reason = "the recorder needs no modules")]
 #[path = "../../tests/common/built.rs"]
@@ -214,7 +214,7 @@ fn run() -> Result<(), String> {
             Err(_) => failed += 1,
         }
     }
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/linux").join(name);
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../model-tests/tests/data/linux").join(name);
     tables.write(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     if failed > 0 {
         return Err(format!("{failed} of {} cases failed, and are not in the tables", cases.len()));

@@ -87,7 +87,7 @@ mod tests {
                 let at = |key| Time::ZERO + Span::from_millis(key);
                 let draw = |key, metres| fader.factor(&Signal { at: at(key), ..Signal::keyed(key, metres) });
                 for metres in [1.0, 150.0, 500.0] {
-                    let draws: Vec<_> = (0..20_000).map(|key| draw(key, metres)).collect();
+                    let draws: Vec<_> = (0..100_000).map(|key| draw(key, metres)).collect();
                     let strongest = draws.iter().copied().fold(0.0, f64::max);
                     assert!(strongest <= fader.limit(), "{model:?}: {strongest}");
                     assert_eq!(draw(5, metres).to_bits(), draws[5].to_bits(), "{model:?}");

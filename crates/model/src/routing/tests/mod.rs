@@ -175,7 +175,7 @@ fn aomdv(profile: &str, nodes: bool, in_turn: bool) -> Config {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn no_protocol_that_promises_so_makes_loops(seed in any::<u64>()) {
