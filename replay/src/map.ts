@@ -285,8 +285,13 @@ export class NodeMap {
     this.writeNames(shown);
     this.writeReasons(shown, drops);
     this.writeScale();
-    if (run.nodes > MOST_NAMES && shown.node !== null && shown.node < run.nodes) {
-      this.label(this.toScreen(run.place(shown.node, shown.time)), `node ${shown.node}`, INK);
+    if (run.nodes > MOST_NAMES) {
+      // Among many nodes without numbers, those that are looked at have theirs.
+      const chosen = shown.node !== null && shown.node < run.nodes ? [shown.node] : [];
+      for (const node of new Set([...run.ends(shown.flow), ...chosen])) {
+        const [x, y] = this.toScreen(run.place(node, shown.time));
+        this.label([x, y - 14], `node ${node}`, INK);
+      }
     }
   }
 
