@@ -127,7 +127,7 @@ class Page:
             facts["simulated s/s"] = f"{self._last.speed:,.0f}"
             if self._last.left is not None and ended is None:
                 facts["time left"] = clock(self._last.left)
-        written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
+        written = time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(now))
         reload = f'<meta http-equiv="refresh" content="{EVERY + 1:.0f}">' if ended is None else ""
         parts = [
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{reload}',
