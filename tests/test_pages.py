@@ -193,6 +193,7 @@ def test_a_page_tells_how_far_the_runs_are(tmp_path: Path) -> None:
     assert "It is over." in last
     assert "http-equiv" not in last
     assert "<polyline" in last
+    assert "6 at the start, 7 after 0:00. The frame is as high as 8 runs." in last
 
 
 def test_a_page_that_cannot_be_written_does_not_end_the_runs(folder: Path) -> None:

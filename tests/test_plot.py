@@ -316,7 +316,7 @@ def test_a_full_disk_is_told_as_such(kind: str) -> None:
 def test_marks_at_the_top_of_an_axis_are_whole() -> None:
     values = [{"tcp.window": n, "flow.tcp": tcp} for tcp in ("reno", "vegas") for n in ("4", "8", "16")]
     left, _ = made(values).plot().axes
-    highest = max(max(line.get_ydata()) for line in left.get_lines())
+    highest = max(float(np.max(np.asarray(line.get_ydata()))) for line in left.get_lines())
     assert left.get_ylim()[0] == 0
     assert left.get_ylim()[1] >= 1.03 * highest
     figure = made(values).plot()

@@ -58,7 +58,7 @@ def over_time(results: Measured, quantity: str, run: int | None = None) -> Plot:
     paints = dict(zip(sorted(flows), colours(len(flows)), strict=True))
     # In grey, strokes tell a few flows apart; more are shades.
     few = len(flows) <= len(COLOURS)
-    strokes = {flow: STROKES[place % len(STROKES)] if few else "-" for place, flow in enumerate(paints)}
+    strokes: dict[int, Any] = {flow: STROKES[place % len(STROKES)] if few else "-" for place, flow in enumerate(paints)}
     top, hidden = _top(quantity, chosen["value"].to_numpy())
     end = pc.max(chosen["time_s"]).as_py()
     with mpl.rc_context(style()):
@@ -91,7 +91,7 @@ def over_time(results: Measured, quantity: str, run: int | None = None) -> Plot:
     return figure
 
 
-def _lines(axis: Axes, rows: pa.Table, paints: dict[int, Any], strokes: dict[int, str]) -> None:
+def _lines(axis: Axes, rows: pa.Table, paints: dict[int, Any], strokes: dict[int, Any]) -> None:
     width = 1.2 if len(paints) <= len(COLOURS) else 0.7
     for flow in sorted(pc.unique(rows["flow"]).to_pylist()):
         line = rows.filter(pc.field("flow") == flow)
