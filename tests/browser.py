@@ -64,16 +64,16 @@ class Browser:
         self._session: str | None = None
         #: Errors of the page, and the errors that it wrote to the console.
         self.errors: list[str] = []
-        targets = self._call("Target.getTargets")["targetInfos"]
+        targets = self.call("Target.getTargets")["targetInfos"]
         page = next(each["targetId"] for each in targets if each["type"] == "page")
-        self._session = self._call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
+        self._session = self.call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
-            self._call(f"{domain}.enable")
+            self.call(f"{domain}.enable")
         self.size(width, height)
 
     def size(self, width: int, height: int) -> None:
         """Gives the page another size."""
-        self._call(
+        self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
             height=height,
@@ -83,17 +83,17 @@ class Browser:
 
     def open(self, address: str) -> None:
         """Opens a page, and waits until it has read its recordings."""
-        self._call("Page.navigate", url="about:blank")
+        self.call("Page.navigate", url="about:blank")
         self.go(address)
         self.until("document.body && document.body.dataset.ready === 'true' && document.body.dataset.drawn > 0")
 
     def go(self, address: str) -> None:
         """Opens any page."""
-        self._call("Page.navigate", url=address)
+        self.call("Page.navigate", url=address)
 
     def value(self, expression: str) -> Any:
         """The value of an expression in the page."""
-        answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
@@ -109,7 +109,7 @@ class Browser:
         text = {"text": key} if len(key) == 1 else {}
         for kind in ("keyDown", "keyUp"):
             more = text if kind == "keyDown" else {}
-            self._call("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 if shift else 0, **more)
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 if shift else 0, **more)
 
     def click(self, selector: str, left: float = 0.5, top: float = 0.5) -> None:
         """Clicks on an element, at parts of its width and height."""
@@ -118,11 +118,11 @@ class Browser:
             f"b => [b.left + {left} * b.width, b.top + {top} * b.height])[0]))(document.querySelector({selector!r}))"
         )
         for kind in ("mousePressed", "mouseReleased"):
-            self._call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
+            self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
 
     def picture(self) -> bytes:
         """A PNG of the page as it is seen."""
-        return base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"])
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def __enter__(self) -> Self:
         return self
@@ -139,7 +139,8 @@ class Browser:
             self._process.kill()
             self._process.wait()
 
-    def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """The answer to a command of the protocol."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if self._session is not None:

@@ -117,6 +117,7 @@ def test_a_report_can_be_pointed_at_and_sorted(folder: Path) -> None:
     # Nothing is loaded: no file, and no address.
     assert not re.findall(r'\b(?:src|href)="(?!#|data:)[^"]+"|url\((?!#)', page)
     assert "difference" in page
+    assert "Where a paper has published" not in page, "the study names no published value"
     titles = [unescape(each) for each in re.findall(r"<title>(.*?)</title>", page, re.DOTALL)[1:]]
     # Two lines of three points in four of the figures, nine shares of each of two lines in one.
     assert len(titles) == 5 * 6 + 9 * 2
@@ -178,6 +179,7 @@ def test_a_page_tells_how_far_the_runs_are(tmp_path: Path) -> None:
     assert 'href="http://127.0.0.1:8787/status"' in first
     assert "5 of 8" in first
     assert "a &lt; b" in first
+    assert re.search(r"Written at [-0-9]+ [:0-9]+ [-+]\d{4}\.", first), "a time has its zone"
     assert "broken &amp; lost" in first
     time.sleep(0.01)
     page(Progress(6, 8, 60.0, 80.0, 3.0))
@@ -191,6 +193,7 @@ def test_a_page_tells_how_far_the_runs_are(tmp_path: Path) -> None:
     assert "It is over." in last
     assert "http-equiv" not in last
     assert "<polyline" in last
+    assert "6 at the start, 7 after 0:00. The frame is as high as 8 runs." in last
 
 
 def test_a_page_that_cannot_be_written_does_not_end_the_runs(folder: Path) -> None:

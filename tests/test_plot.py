@@ -311,3 +311,20 @@ def test_a_full_disk_is_told_as_such(kind: str) -> None:
         pytest.skip("needs /dev/full")
     with pytest.raises(OSError, match="No space left"):
         comparison(made([{"flow.tcp": "reno"}, {"flow.tcp": "vegas"}])).savefig("/dev/full", format=kind)
+
+
+def test_marks_at_the_top_of_an_axis_are_whole() -> None:
+    values = [{"tcp.window": n, "flow.tcp": tcp} for tcp in ("reno", "vegas") for n in ("4", "8", "16")]
+    left, _ = made(values).plot().axes
+    highest = max(float(np.max(np.asarray(line.get_ydata()))) for line in left.get_lines())
+    assert left.get_ylim()[0] == 0
+    assert left.get_ylim()[1] >= 1.03 * highest
+    figure = made(values).plot()
+    assert "*" not in figure.texts[-1].get_text(), "no number stands beside a line"
+
+
+def test_flows_differ_by_stroke_in_grey() -> None:
+    figure = over_time(made([{"flow.tcp": "reno"}], flows=3), "ssthresh")
+    assert len({str(line.get_linestyle()) for line in figure.axes[0].get_lines()}) == 3
+    (legend,) = figure.legends
+    assert [str(line.get_linestyle()) for line in legend.get_lines()] == ["-", "--", ":"]

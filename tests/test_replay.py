@@ -327,3 +327,100 @@ def test_a_click_chooses_a_node(window: browser.Browser) -> None:
     assert window.value("document.querySelector('#node').value") == "1"
     assert "Queue of node 1" in window.value("document.querySelector('#charts').textContent")
     assert window.errors == []
+
+
+def at_focus(window: browser.Browser) -> str:
+    """The name of the control that has the focus, and that it has an outline."""
+    words = "(it => it.id || it.tagName)(document.activeElement)"
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert window.value(outline) != "none", window.value(words)
+    return str(window.value(words))
+
+
+@in_browser
+def test_a_keyboard_reaches_and_uses_every_control(window: browser.Browser) -> None:
+    window.size(1280, 800)
+    window.open(f"file://{window.folder}/one.html#t=3")
+    controls = "[...document.querySelectorAll('#timeline, button, select, input, summary')].filter(it => !it.hidden)"
+    reached = []
+    for _ in range(window.value(f"{controls}.length")):
+        window.key("Tab")
+        reached.append(at_focus(window))
+    assert {"timeline", "home", "back", "play", "step", "speed", "previous", "kind", "next"} < {*reached}
+    assert {"flow", "node", "ranges", "fit", "INPUT", "BUTTON", "SUMMARY"} < {*reached}
+    # Space is for the control that has the focus, and else plays.
+    playing = "document.querySelector('#play').ariaLabel === 'Pause'"
+    window.value("document.querySelector('#legend input').focus()")
+    window.key(" ")
+    assert not window.value("document.querySelector('#legend input').checked")
+    assert not window.value(playing)
+    window.value("document.querySelector('#home').focus()")
+    window.key(" ")
+    assert at(window) == 0
+    assert not window.value(playing)
+    window.value("document.querySelector('#timeline').focus()")
+    window.key(" ")
+    assert window.value(playing)
+    window.key(" ")
+    window.value("location.hash = 't=4'")
+    window.until("document.body.dataset.time === '4000000' && document.querySelectorAll('#events button').length === 6")
+    # An event that is chosen keeps the focus in the list, which is another one then.
+    window.value("[...document.querySelectorAll('#events button')].at(-1).focus()")
+    window.value("document.activeElement.click()")
+    window.until("document.querySelector('#events .now')")
+    assert window.value("document.activeElement.matches('#events .now')")
+    assert window.errors == []
+
+
+@in_browser
+def test_a_replay_on_paper_has_its_map(window: browser.Browser) -> None:
+    window.size(1280, 800)
+    window.open(f"file://{window.folder}/two.html#t=3")
+    count(shown(window), GREEN)
+    # What is painted again without being drawn, as for paper, is the last picture.
+    blank = "(it => (it.width = it.height = 1, it.getContext('2d')))(document.createElement('canvas'))"
+    corner = f"(pen => (pen.drawImage(map, 0, 0), [...pen.getImageData(0, 0, 1, 1).data]))({blank})"
+    light = f"(map => {corner})(document.querySelector('.map canvas'))"
+    assert min(window.value(light)) > 150
+    window.call("Emulation.setEmulatedMedia", media="print")
+    window.size(794, 1123)
+    window.until("document.querySelector('#control').getBoundingClientRect().width > 700")
+    assert window.value("getComputedStyle(document.querySelector('.map canvas')).objectFit") == "contain"
+    top = "it => Math.round(it.getBoundingClientRect().top)"
+    tops = window.value(f"[...document.querySelectorAll('.chart')].map({top})")
+    assert tops[0] == tops[1] < tops[2] == tops[3]
+    # Paper that is wider than high has everything too.
+    window.size(1123, 794)
+    window.until("document.querySelector('#control').getBoundingClientRect().width > 1000")
+    assert window.value("(it => it.scrollHeight - it.clientHeight)(document.querySelector('aside'))") == 0
+    window.call("Emulation.setEmulatedMedia", media="")
+    assert window.errors == []
+
+
+@in_browser
+def test_a_replay_asks_no_server(window: browser.Browser) -> None:
+    asked = "performance.getEntriesByType('resource').map(it => it.name).filter(it => !it.startsWith('data:'))"
+    window.open(f"file://{window.folder}/two.html")
+    assert window.value(asked) == []
+
+
+@in_browser
+def test_a_page_of_a_run_without_events_says_what_is_known(window: browser.Browser) -> None:
+    window.size(1280, 800)
+    alone = {"name": "alone", "duration": "1 s", "nodes": {"positions": [[10, 10]]}}
+    pages = [hopyard.replay(alone, window.folder / f"{name}.hopyard-replay").read_bytes() for name in "ab"]
+    other = hopyard.replay(SHORT, window.folder / "c.hopyard-replay").read_bytes()
+    (window.folder / "alone.html").write_text(page(pages))
+    window.open(f"file://{window.folder}/alone.html#t=1")
+    assert window.value("document.querySelector('#events').textContent") == (
+        "no frame, drop or new path is recorded up to this time"
+    )
+    assert window.value("document.querySelector('#notes').textContent") == "Neither recording has a frame or a drop."
+    # A flow that only the second run has can be chosen.
+    (window.folder / "both.html").write_text(page([pages[0], other]))
+    window.open(f"file://{window.folder}/both.html#t=1")
+    assert window.value("document.querySelector('#flow').value") == "0"
+    assert window.value("document.querySelector('#node').options.length") > 2
+    assert "rate B" in window.value("document.querySelector('#charts').textContent")
+    assert "rate A" not in window.value("document.querySelector('#charts').textContent")
+    assert window.errors == []

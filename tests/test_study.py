@@ -562,7 +562,8 @@ def test_a_report(folder: Path) -> None:
     # What an audit knows of the networks and of the windows.
     assert "of the pairs without any path" in page
     assert "tcp.window limits no flow most of the time" in page
-    for part in ("published 500", "does not hold", "<svg", "hopyard sweep study.toml"):
+    parts = ["published 500", "does not hold", "<svg", "hopyard sweep study.toml"]
+    for part in [*parts, "<small>Goodput (kbit/s)</small>", "Where a paper has published"]:
         assert part in page, part
     assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
         "http://creativecommons.org", ""

@@ -159,7 +159,7 @@ export class Charts {
     this.trip.show("Smoothed round trip, ms", lines(sender("srtt", "srtt", 1000)), end);
     this.goodput.show(
       "Arrives, kbit/s",
-      lines((run, place) => (flow === null ? [] : [arrivals(run, flow, place, count)])),
+      lines((run, place) => (flow !== null && run.hasSeen(flow) ? [arrivals(run, flow, place, count)] : [])),
       end,
     );
     const own = node === null ? "Queue" : `Queue of node ${node}, packets`;

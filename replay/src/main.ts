@@ -62,7 +62,7 @@ class Player {
   constructor(runs: Run[]) {
     this.runs = runs;
     this.end = Math.max(...runs.map((run) => run.duration));
-    this.flow = runs[0].busiestFlow();
+    this.flow = runs.map((run) => run.busiestFlow()).find((flow) => flow !== null) ?? null;
     this.events = runs.map((run) => new Events(run));
     const names = titles(runs);
     this.maps = runs.map((run, place) => new NodeMap(run, this.camera, names[place]));
@@ -149,6 +149,7 @@ class Player {
     element("clock").innerHTML = `${seconds(this.time)} <small>/ ${Number((this.end / 1e6).toFixed(3))} s</small>`;
     const line = element("timeline");
     line.setAttribute("aria-valuenow", seconds(this.time));
+    line.setAttribute("aria-valuetext", `${seconds(this.time)} s`);
     this.drawn += 1;
     document.body.dataset.drawn = String(this.drawn);
     document.body.dataset.route = this.maps.map((map) => map.route(shown).join(" ")).join(";");
@@ -182,7 +183,18 @@ class Player {
       item.append(button);
       return item;
     });
-    element("events").replaceChildren(...items);
+    if (items.length === 0) {
+      const item = document.createElement("li");
+      item.textContent = "no frame, drop or new path is recorded up to this time";
+      items.push(item);
+    }
+    const list = element("events");
+    const held = list.contains(document.activeElement) ? document.activeElement?.textContent : null;
+    list.replaceChildren(...items);
+    if (held === null) return;
+    // Who goes through the list by keyboard stays in it.
+    const buttons = [...list.querySelectorAll("button")];
+    (buttons.find((it) => it.textContent === held) ?? buttons[0])?.focus();
   }
 
   /** Writes who ran what, and what of it is shown. */
@@ -215,8 +227,16 @@ class Player {
     if (this.runs.length === 2) {
       const [one, other] = this.runs;
       if (!sameMovement(one, other)) note("The nodes of the two runs do not move in the same way.");
-      if (this.difference === null) note("The two runs have the same frames and drops.");
+      if (this.difference === null) note(this.sameness());
     }
+  }
+
+  /** What is known of two runs in which no difference was found. */
+  private sameness(): string {
+    const tables = this.runs.flatMap((run) => [run.frames, run.drops]);
+    if (tables.every((table) => table.seen === 0)) return "Neither recording has a frame or a drop.";
+    const thinned = tables.some((table) => table.rows < table.seen);
+    return `The two runs have the same frames and drops${thinned ? ", as far as both are recorded" : ""}.`;
   }
 
   /** Finds the first difference of two runs, and offers to go there. */
@@ -230,7 +250,7 @@ class Player {
     document.body.dataset.difference = String(found.time);
     const notes = element("notes");
     const words = document.createElement("p");
-    const told = found.told.map((lines, place) => `${"AB"[place]}: ${lines.join("; ") || "nothing then"}`);
+    const told = found.told.map((lines, place) => `${"AB"[place]}: ${lines.join("; ") || "no frame or drop then"}`);
     words.textContent = `First difference at ${seconds(found.time)} s. ${told.join(" — ")}`;
     notes.append(words);
     return found.time;
@@ -242,14 +262,28 @@ class Player {
     this.seek(this.difference);
   }
 
+  /** How many flows there are to choose from. */
+  private get flows(): number {
+    return Math.max(...this.runs.map((run) => run.header.flows.length));
+  }
+
+  private get nodes(): number {
+    return Math.max(...this.runs.map((run) => run.nodes));
+  }
+
+  /** The name of a flow; two names where a flow of this number is another one in each run. */
+  private flowName(flow: number): string {
+    const there = this.runs.filter((run) => flow < run.header.flows.length);
+    return [...new Set(there.map((run) => run.flowName(flow)))].join(" | ");
+  }
+
   private option(value: string, name: string): HTMLOptionElement {
     return new Option(name, value);
   }
 
   private choices(): void {
-    const run = this.runs[0];
     const flow = element<HTMLSelectElement>("flow");
-    flow.append(...run.header.flows.map((_, number) => this.option(`${number}`, run.flowName(number))));
+    flow.append(...Array.from({ length: this.flows }, (_, number) => this.option(`${number}`, this.flowName(number))));
     flow.append(this.option("", "none"));
     flow.value = this.flow === null ? "" : `${this.flow}`;
     flow.addEventListener("change", () => {
@@ -259,7 +293,7 @@ class Player {
     const node = element<HTMLSelectElement>("node");
     node.append(this.option("", "none"));
     // A list of thousands is of no use; a click on the map chooses too.
-    const listed = Math.min(run.nodes, 2000);
+    const listed = Math.min(this.nodes, 2000);
     node.append(...Array.from({ length: listed }, (_, number) => this.option(`${number}`, `${number}`)));
     node.addEventListener("change", () => {
       this.node = node.value === "" ? null : Number(node.value);
@@ -364,9 +398,13 @@ class Player {
       d: () => this.goToDifference(),
     };
     window.addEventListener("keydown", (event) => {
-      const inChoice = event.target instanceof HTMLSelectElement;
+      const { target } = event;
       const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-      if (inChoice || event.ctrlKey || event.metaKey || event.altKey || acts[key] === undefined) return;
+      // Space is for the control that the keyboard has reached; after a click on a button it plays.
+      const taken =
+        target instanceof HTMLSelectElement ||
+        (key === " " && target instanceof Element && target.matches("button:focus-visible, input, summary"));
+      if (taken || event.ctrlKey || event.metaKey || event.altKey || acts[key] === undefined) return;
       event.preventDefault();
       acts[key](event.shiftKey);
     });
@@ -453,6 +491,10 @@ class Player {
     if (this.camera.isFitted) this.fit();
     element("timeline").setAttribute("aria-valuemax", seconds(this.end));
     this.chosen();
+    // A canvas of another size is empty, and must not be seen so.
+    this.draw(performance.now());
+    // The charts know their scales only after this.
+    this.dirty = true;
   }
 
   /** Goes to the time of an address that ends in `#t=12.5`, with a speed and a flow, such as `#t=12.5&speed=0.01`. */
@@ -468,11 +510,11 @@ class Player {
         element<HTMLSelectElement>("speed").value = `${value}`;
         this.faster(0);
       }
-      if (name === "flow" && value < this.runs[0].header.flows.length) {
+      if (name === "flow" && value < this.flows) {
         this.flow = value;
         element<HTMLSelectElement>("flow").value = `${value}`;
       }
-      if (name === "node" && value < this.runs[0].nodes) this.node = value;
+      if (name === "node" && value < this.nodes) this.node = value;
     }
     this.chosen();
   }

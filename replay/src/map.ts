@@ -55,7 +55,12 @@ export class NodeMap {
     const caption = document.createElement("figcaption");
     caption.textContent = title;
     this.element.append(this.canvas, this.words, caption);
-    const gl = this.canvas.getContext("webgl2", { alpha: false, antialias: false });
+    const gl = this.canvas.getContext("webgl2", {
+      alpha: false,
+      antialias: false,
+      // A page that is printed shows the picture that was drawn last.
+      preserveDrawingBuffer: true,
+    });
     const pen = this.words.getContext("2d");
     if (gl === null || pen === null) throw new Error("expected a browser with WebGL 2; it may be switched off here");
     this.layers = new Layers(gl);
@@ -118,7 +123,8 @@ export class NodeMap {
   private drawNodes({ time, flow, node: chosen }: Shown): void {
     const { run } = this;
     const discs = this.layers.discs;
-    const ends = flow === null ? [] : [run.header.flows[flow].from, run.header.flows[flow].to];
+    // Of two runs, one may have flows that the other lacks.
+    const ends = run.ends(flow);
     const jamming = run.header.jammers.filter((it) => this.radiates(it.node, time)).map((it) => it.node);
     const look = `${this.radius()} ${ends} ${chosen} ${jamming}`;
     const anew = look !== this.look;
@@ -279,8 +285,13 @@ export class NodeMap {
     this.writeNames(shown);
     this.writeReasons(shown, drops);
     this.writeScale();
-    if (run.nodes > MOST_NAMES && shown.node !== null) {
-      this.label(this.toScreen(run.place(shown.node, shown.time)), `node ${shown.node}`, INK);
+    if (run.nodes > MOST_NAMES) {
+      // Among many nodes without numbers, those that are looked at have theirs.
+      const chosen = shown.node !== null && shown.node < run.nodes ? [shown.node] : [];
+      for (const node of new Set([...run.ends(shown.flow), ...chosen])) {
+        const [x, y] = this.toScreen(run.place(node, shown.time));
+        this.label([x, y - 14], `node ${node}`, INK);
+      }
     }
   }
 

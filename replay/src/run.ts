@@ -12,6 +12,8 @@ export interface Box {
 
 /** Room around the outermost nodes, as a part of the whole. */
 const MARGIN = 0.06;
+/** Room around nodes that are all at one place, in metres. */
+const ALONE = 50;
 
 export class Run {
   readonly header: Header;
@@ -122,6 +124,19 @@ export class Run {
     return this.ranges[node];
   }
 
+  /** The nodes at the ends of a flow; none if this run has no such flow. */
+  ends(flow: number | null): number[] {
+    const found = flow === null ? undefined : this.header.flows[flow];
+    return found === undefined ? [] : [found.from, found.to];
+  }
+
+  /** Whether the recording has seen a packet of a flow: kernels and programs send what it cannot see. */
+  hasSeen(flow: number): boolean {
+    const { frames, wires, arrived } = this;
+    const isOf = (table: Table, value: number) => table.columns.flow.includes(value);
+    return isOf(arrived, flow) || isOf(frames, flow + 1) || isOf(wires, flow + 1);
+  }
+
   /** The name of a flow. */
   flowName(flow: number): string {
     const { from, to, label } = this.header.flows[flow];
@@ -157,7 +172,8 @@ export class Run {
       }
     }
     if (box.west > box.east) return { west: 0, south: 0, east: 100, north: 100 };
-    const pad = Math.max(box.east - box.west, box.north - box.south, 1) * MARGIN;
+    const extent = Math.max(box.east - box.west, box.north - box.south);
+    const pad = extent > 0 ? extent * MARGIN : ALONE;
     return { west: box.west - pad, south: box.south - pad, east: box.east + pad, north: box.north + pad };
   }
 

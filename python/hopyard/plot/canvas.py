@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # Others take `mpl` from here, so that it is imported in this way alone.
 __all__ = ["LETTER", "MARKERS", "MOST_PANELS", "PANEL", "STYLE", "Plot"]
 __all__ += ["COLOURS", "STROKES", "Ticks", "colours", "columns", "grid", "legend", "legend_of", "log_scale"]
-__all__ += ["mpl", "note", "on_page", "picture", "rows_of", "style", "ticks", "title", "width_of"]
+__all__ += ["from_zero", "mpl", "note", "on_page", "picture", "rows_of", "style", "ticks", "title", "width_of"]
 
 # Okabe and Ito's colours, which people who are colour-blind can tell apart too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7F7F7F")
@@ -313,6 +313,14 @@ def _shortened(text: str, most: int = 72) -> str:
         return text
     beginning, end = text[: most * 2 // 3].rstrip(), text[3 - most // 3 :].lstrip()
     return f"{beginning} \N{HORIZONTAL ELLIPSIS} {end}"
+
+
+def from_zero(axis: Axes) -> None:
+    """Begins an axis of values above zero at zero, with room above the highest mark."""
+    low, high = axis.get_ylim()
+    if low > 0:
+        # The margin that the axis has is a part of the distance between its lowest and its highest value.
+        axis.set_ylim(0, 1.04 * high)
 
 
 def log_scale(axis: Any, places: Sequence[float] = ()) -> None:

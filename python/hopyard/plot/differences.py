@@ -16,6 +16,7 @@ from hopyard.plot.canvas import (
     STROKES,
     colours,
     columns,
+    from_zero,
     grid,
     legend_of,
     mpl,
@@ -133,8 +134,7 @@ def along(results: Measured, places: Places, firsts: Mapping[int, Case]) -> Plot
             left.set_ylabel(places.measure.label)
             right.set_ylabel("\n".join(fold(_difference(places, _names(places, firsts)), 36)))
             title(left, panel)
-            if left.get_ylim()[0] > 0:
-                left.set_ylim(bottom=0)
+            from_zero(left)
         if places.colour:
             handles = [mpl.lines.Line2D([], [], **_look(number, paint)) for number, paint in enumerate(paints.values())]
             legend_of(figure, handles, ["\n".join(fold(name, NAME)) for name in paints], places.colour)
@@ -292,5 +292,5 @@ def _note(results: Measured, drawn: int, panels: int, *, lines: bool) -> str:
     runs = many(counts[0], "run") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} runs"
     dots = "" if lines else " A dot is a run; lines join one run."
     some = f" The first {drawn} of {panels} panels." if drawn < panels else ""
-    marks = "Full marks and *: zero is outside the interval of the difference."
+    marks = f"Full marks{'' if lines else ' and *'}: zero is outside the interval of the difference."
     return f"Mean of {runs} and 95 % interval.{dots} {marks}{some} Hopyard {results.version}"

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from hopyard.plot.canvas import (
     COLOURS,
     MOST_PANELS,
+    STROKES,
     colours,
     grid,
     mpl,
@@ -55,14 +56,16 @@ def over_time(results: Measured, quantity: str, run: int | None = None) -> Plot:
     cases = all_cases[:MOST_PANELS]
     flows = pc.unique(chosen["flow"]).to_pylist()
     paints = dict(zip(sorted(flows), colours(len(flows)), strict=True))
+    # In grey, strokes tell a few flows apart; more are shades.
+    few = len(flows) <= len(COLOURS)
+    strokes: dict[int, Any] = {flow: STROKES[place % len(STROKES)] if few else "-" for place, flow in enumerate(paints)}
     top, hidden = _top(quantity, chosen["value"].to_numpy())
     end = pc.max(chosen["time_s"]).as_py()
     with mpl.rc_context(style()):
-        many = len(flows) > len(COLOURS)
         figure, axes = grid(len(cases), [2.6] * rows_of(len(cases)), 0.8 if len(flows) > 1 else 0)
         for axis, case in zip(axes, cases, strict=True):
             rows = chosen.filter(pc.field("case") == case.number)
-            _lines(axis, rows, paints)
+            _lines(axis, rows, paints, strokes)
             title(axis, heading(results, case))
             axis.set_xlabel("time (s)")
             axis.set_ylabel(f"{quantity} ({rows['unit'][0]})")
@@ -72,14 +75,14 @@ def over_time(results: Measured, quantity: str, run: int | None = None) -> Plot:
             if hidden and pc.max(rows["value"]).as_py() > top:
                 text = f"above the axis: {hidden:,.0f}"
                 axis.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", fontsize=8)
-        if many:
+        if not few:
             shades = mpl.colors.ListedColormap(list(paints.values()))
             limits = mpl.colors.Normalize(-0.5, len(flows) - 0.5)
             bar = figure.colorbar(mpl.cm.ScalarMappable(limits, shades), ax=axes, label="flow", aspect=30)
             places = np.unique(np.linspace(0, len(flows) - 1, 6).round()).astype(int)
             bar.set_ticks(places.tolist(), labels=[str(sorted(flows)[place]) for place in places])
         elif len(flows) > 1:
-            handles = [mpl.lines.Line2D([], [], color=paint) for paint in paints.values()]
+            handles = [mpl.lines.Line2D([], [], color=paints[it], linestyle=strokes[it]) for it in paints]
             labels = [f"flow {flow}" for flow in paints]
             figure.legend(handles, labels, loc="outside right upper")
         some = f" The first {len(cases)} of {len(all_cases)} cases." if cases != all_cases else ""
@@ -88,13 +91,14 @@ def over_time(results: Measured, quantity: str, run: int | None = None) -> Plot:
     return figure
 
 
-def _lines(axis: Axes, rows: pa.Table, paints: dict[int, Any]) -> None:
+def _lines(axis: Axes, rows: pa.Table, paints: dict[int, Any], strokes: dict[int, Any]) -> None:
     width = 1.2 if len(paints) <= len(COLOURS) else 0.7
     for flow in sorted(pc.unique(rows["flow"]).to_pylist()):
         line = rows.filter(pc.field("flow") == flow)
         x, y = line["time_s"].to_numpy(), line["value"].to_numpy()
         # A single sample is a dot.
-        axis.plot(x, y, color=paints[flow], linewidth=width, marker="." if len(x) == 1 else None)
+        look = {"color": paints[flow], "linestyle": strokes[flow], "linewidth": width}
+        axis.plot(x, y, **look, marker="." if len(x) == 1 else None)
 
 
 def _top(quantity: str, values: Any) -> tuple[float, float]:

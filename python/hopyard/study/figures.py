@@ -84,7 +84,7 @@ def draw(figure: Figure, source: Source) -> Plot:
             if figure.log_y:
                 canvas.log_scale(axis.yaxis)
             elif figure.kind not in ("time", "heat"):
-                axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
+                canvas.from_zero(axis)
         if len(axes) > 1 and figure.kind != "heat":
             # Panels are compared: they have one scale.
             low, high = zip(*(axis.get_ylim() for axis in axes), strict=True)

@@ -127,7 +127,7 @@ class Page:
             facts["simulated s/s"] = f"{self._last.speed:,.0f}"
             if self._last.left is not None and ended is None:
                 facts["time left"] = clock(self._last.left)
-        written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
+        written = time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(now))
         reload = f'<meta http-equiv="refresh" content="{EVERY + 1:.0f}">' if ended is None else ""
         parts = [
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{reload}',
@@ -155,11 +155,12 @@ class Page:
         points = " ".join(f"{1000 * at / last:.1f},{100 - 100 * runs / wanted:.2f}" for at, runs in self._curve)
         look = 'fill="none" stroke="#0072b2" stroke-width="2" vector-effect="non-scaling-stroke"'
         line = f'<polyline points="{points}" {look}/>'
-        told = f"<title>Runs that have ended, over {clock(last)}: from 0 to {many(wanted, 'run')}</title>"
+        before, after = (f"{each[1]:,.0f}" for each in (self._curve[0], self._curve[-1]))
+        words = f"{before} at the start, {after} after {clock(last)}. The frame is as high as {many(wanted, 'run')}."
         return (
             f"<h2>Runs over time</h2>\n"
-            f'<svg viewBox="0 0 1000 100" preserveAspectRatio="none" role="img">{told}{line}</svg>\n'
-            f"<p><small>From 0 to {many(wanted, 'run')}, in {clock(last)}.</small></p>"
+            f'<svg viewBox="0 0 1000 100" preserveAspectRatio="none" role="img"><title>{words}</title>{line}</svg>\n'
+            f"<p><small>{words}</small></p>"
         )
 
 
