@@ -49,7 +49,7 @@ test-rust:
 	$(call counted,PROPTEST_RNG_SEED=$(SEED) cargo test $(SIMULATES) --locked --workspace --quiet)
 
 test-fuzz:
-	$(call counted,BOLERO_RANDOM_SEED=$(SEED) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test $(SIMULATES) $(FUZZ) --quiet)
+	$(call counted,BOLERO_RANDOM_SEED=$(SEED) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test $(FUZZ) --quiet)
 
 # Not a part of `test`, for what it needs: clang, bpftool, libbpf-dev, libelf-dev, zlib1g-dev, iproute2; root, and a kernel with types.
 test-ebpf:

@@ -73,6 +73,10 @@ def test_unequal_runs_are_not_pairs() -> None:
         (619.0213, 0.0213, "619.021 ± 0.021"),
         (619.0213, 0.0996, "619.02 ± 0.10"),
         (0.0, 0.42, "0.00 ± 0.42"),
+        # Zero is outside the interval, and is seen to be.
+        (-16.21, 15.94, "-16.2 ± 15.9"),
+        (16.2, 16.18, "16.20 ± 16.18"),
+        (-15.94, 16.21, "-16 ± 16"),
         # Every run has the same value, except for rounding: an interval of no width is not useful.
         (101.27, 0.0, "101"),
         (101.27, 1e-14, "101"),

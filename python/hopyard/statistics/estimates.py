@@ -59,13 +59,20 @@ class Estimate:
 
     @property
     def decimals(self) -> int:
-        """How many decimals say something: two digits of the half width, or three of the mean."""
+        """How many decimals say something: two digits of the half width, or three of the mean.
+
+        Where zero is just outside the interval, as many as show it.
+        """
         scale, digits = (self.half_width, 2) if self.has_width else (abs(self.mean), 3)
         if math.isnan(scale) or scale == 0 or (not self.has_width and self.mean.is_integer()):
             return 0
         # Rounded to its digits first: 0.0996 is 0.10, which needs a decimal less than it seems.
         power = int(f"{scale:.{digits - 1}e}".partition("e")[2])
-        return min(max(digits - 1 - power, 0), MOST_DECIMALS)
+        found = min(max(digits - 1 - power, 0), MOST_DECIMALS)
+        mean, half_width = abs(self.mean), self.half_width
+        while found < MOST_DECIMALS and self.excludes_zero and f"{mean:.{found}f}" == f"{half_width:.{found}f}":
+            found += 1
+        return found
 
     def parts(self) -> tuple[str, str]:
         """The mean and the half width as texts, to the decimals that say something.
