@@ -143,7 +143,8 @@ impl<P: Probe> Hosts<P> {
     fn send_mpdu(&mut self, at: Time, sent: Sent) -> Result<(), NetworkError> {
         let node = self.nodes[sent.kernel];
         let Some(radios) = &mut self.radios else { return Ok(()) };
-        match self.world.inject_mpdu(node.into(), at, sent.receiver, Radios::mpdu(&sent)) {
+        let begin = radios.begin(&sent, at);
+        match self.world.inject_mpdu(node.into(), begin, sent.receiver, Radios::mpdu(&sent)) {
             Ok(token) => radios.began(token, sent),
             Err(InjectError::Station(_)) => {
                 radios.unknown(at, &sent);

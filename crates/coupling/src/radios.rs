@@ -7,7 +7,8 @@
 //! All kernels have the same clock, so that their beacons leave at the same microsecond. In an ad hoc network
 //! each beacon therefore waits for a random time, and is left out if another beacon of the network arrives first
 //! (IEEE Std 802.11-2016 §11.1.3.5). In a mesh a beacon waits, and is never left out: each station expects the beacons
-//! of all its neighbours. `mac80211_hwsim` does neither.
+//! of all its neighbours. `mac80211_hwsim` does neither. Other group frames of idle radios wait too, as with
+//! devices of Ethernet ([`TICK`]).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,6 +24,8 @@ use hopyard_model::world::Spec;
 use hopyard_scenario::sections::{Linux, Wifi};
 use hopyard_wire::HardwareAddress;
 use hopyard_wire::hwsim::{self, Outgoing, STAGES, ToKernel, flags, rate_flags};
+
+use crate::stations::TICK;
 
 /// The rates of hwsim's list for the 2.4 GHz band, in 100 kb/s: those of 802.11b, and then those of OFDM.
 const RATES: [u64; 12] = [10, 20, 55, 110, 60, 90, 120, 180, 240, 360, 480, 540];
@@ -43,6 +46,10 @@ const BEACON: u8 = 0x80;
 const QOS_DATA: u8 = 0x88;
 const KIND: u8 = 0x0c;
 const DATA: u8 = 0x08;
+/// The first byte of requests for a block acknowledgement, and where they have the priority of their frames, in the
+/// upper half.
+const REQUEST: u8 = 0x84;
+const REQUEST_PRIORITY: usize = 17;
 /// The user priorities of management frames, and of data without QoS.
 const MANAGEMENT: u8 = 7;
 const BEST_EFFORT: u8 = 0;
@@ -202,6 +209,8 @@ struct Radio {
     /// The power of the last frame of each neighbour, in dBm.
     heard: BTreeMap<InterfaceId, i32>,
     delays: Rng,
+    /// When the last frame goes to the node's MAC.
+    last: Time,
 }
 
 /// The radios of all kernels.
@@ -216,6 +225,8 @@ pub struct Radios {
     /// Messages for kernels that are due without an event of the network, by time.
     due: BTreeMap<(Time, u64), (usize, Vec<u8>)>,
     count: u64,
+    /// The end of the run.
+    end: Time,
 }
 
 /// What becomes of a frame that a kernel sends.
@@ -240,9 +251,11 @@ impl Radios {
             beacon: None,
             heard: BTreeMap::new(),
             delays: streams.stream(&format!("node/{node}/beacon")),
+            last: Time::ZERO,
         };
         let all = nodes.iter().map(radio).collect();
-        Self { wireless, room, all, sent: BTreeMap::new(), due: BTreeMap::new(), count: 0 }
+        let end = Time::ZERO + spec.duration;
+        Self { wireless, room, all, sent: BTreeMap::new(), due: BTreeMap::new(), count: 0, end }
     }
 
     /// A kernel has a radio with this number.
@@ -320,6 +333,17 @@ impl Radios {
         let bytes = sent.outgoing.frame.clone();
         let priority = priority(&bytes);
         Mpdu { bytes, series: sent.series, priority, aggregates: aggregates(sent), stamped: sent.at, received: None }
+    }
+
+    /// When a frame goes to the MAC: in the order of sending.
+    pub fn begin(&mut self, sent: &Sent, now: Time) -> Time {
+        let radio = &mut self.all[sent.kernel];
+        let is_alone = radio.count.iter().sum::<usize>() == 1;
+        let is_beacon = sent.outgoing.frame.first() == Some(&BEACON);
+        let waits = is_alone && sent.receiver.is_broadcast() && !is_beacon;
+        let delay = if waits { radio.delays.below(TICK.nanos()) } else { 0 };
+        radio.last = (now + Span::from_nanos(delay)).max(radio.last).min(self.end);
+        radio.last
     }
 
     /// The MAC has taken a frame, which has this number.
@@ -435,6 +459,10 @@ const fn port(kernel: usize) -> Port {
 /// The user priority of a frame.
 fn priority(frame: &[u8]) -> u8 {
     let Some(&kind) = frame.first() else { return BEST_EFFORT };
+    if kind == REQUEST {
+        // Requests go in the category of their frames (IEEE Std 802.11-2016 §10.2.4.2).
+        return frame.get(REQUEST_PRIORITY).map_or(BEST_EFFORT, |it| it >> 4 & 7);
+    }
     if kind & KIND != DATA {
         return MANAGEMENT;
     }

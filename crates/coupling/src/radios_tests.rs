@@ -134,7 +134,9 @@ fn linux_learns_how_often_a_frame_was_tried() {
     tell(&mut hosts, 0, at(100), &FromKernel::Frame(bad));
     let told = advance(&mut hosts, at(100_000));
     let [arrived, first, second] = &told[..] else { panic!("{told:#?}") };
-    assert_eq!((arrived.kernel, arrived.status, &arrived.frame), (1, false, &good.frame));
+    // Its duration is the MAC's to tell: SIFS and the ACK at 24 Mb/s, with the signal extension.
+    assert_eq!((arrived.kernel, arrived.status, &arrived.frame[4..]), (1, false, &good.frame[4..]));
+    assert_eq!(arrived.frame[2..4], [44, 0]);
     let none = (-1, 0);
     assert_eq!((first.kernel, first.cookie, first.flags), (0, 7, flags::WANTS_STATUS | flags::ACKNOWLEDGED));
     assert_eq!(first.series, [(AT_54, 1), none, none, none]);
@@ -278,4 +280,25 @@ fn the_priority_is_that_of_the_frame() {
     // Beacons and other management; data; QoS with three and four addresses.
     assert_eq!([of(&[0x80, 0], 24), of(&[0xd0, 0], 24), of(&[0x08, 0], 24)], [7, 7, 0]);
     assert_eq!([of(&[0x88, 0], 24), of(&[0x88, 3], 30), of(&[0x88, 3], 24)], [5, 5, 0]);
+    // A request for a block acknowledgement names the priority of its frames in the upper half of a byte.
+    assert_eq!(priority(&[&[0x84, 0][..], &[0; 14], &[4, 0x50, 0, 0]].concat()), 5);
+    assert_eq!(priority(&[0x84, 0]), 0);
+}
+
+/// Group frames that two kernels send at one nanosecond are apart on the air, and so are those that follow them.
+#[test]
+fn group_frames_of_idle_radios_are_apart() {
+    let mut hosts = hosts("ibss", 50);
+    let group = |from, cookie| frame(DATA_FRAME, (from, None), &[(AT_6, 1)], cookie);
+    for from in [0, 2] {
+        tell(&mut hosts, from as usize, at(100), &FromKernel::Frame(group(from, 1)));
+        tell(&mut hosts, from as usize, at(100), &FromKernel::Frame(group(from, 2)));
+    }
+    let told = advance(&mut hosts, at(20_000));
+    // Both nodes are neighbours of the one between them, and of no other.
+    let arrived: Vec<_> = told.iter().filter(|it| !it.status).map(|it| (it.kernel, it.frame[15])).collect();
+    assert_eq!(arrived.len(), 4, "{told:#?}");
+    assert!(arrived.iter().all(|it| it.0 == 1), "{arrived:?}");
+    let last = told.iter().map(|it| it.at).max().expect("messages");
+    assert!(last < at(100) + TICK + Span::from_millis(1), "{last}");
 }

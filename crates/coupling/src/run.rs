@@ -570,3 +570,7 @@ impl<P: Probe> Coupled<P> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "estimates_tests.rs"]
+mod tests;

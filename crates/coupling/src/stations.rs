@@ -18,7 +18,7 @@ const LEAST_TYPE: u16 = 0x600;
 /// that is idle is used at once, without a backoff (IEEE 802.11-2020 §10.3.4.2), and a group frame is not repeated
 /// (§10.3.6), so that the MAC separates them neither now nor later. Machines boot at times of their own: their ticks
 /// differ by up to a tick. Frames for one neighbour need no such delay: the MAC repeats them after a backoff.
-const TICK: Span = Span::from_millis(4);
+pub const TICK: Span = Span::from_millis(4);
 
 /// The frames of kernels that are on their way.
 #[derive(Debug)]

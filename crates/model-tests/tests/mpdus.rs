@@ -14,6 +14,7 @@ use hopyard_model::observe::{FrameEdge, FrameView, Probe};
 use hopyard_model::packet::{AmpduStatus, Body, Mpdu, Series, Stage};
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::error_rate::thermal_noise;
+use hopyard_model::phy::frame::Header;
 use hopyard_model::phy::mode::{Band, Format, Guard, MODES, Name};
 use hopyard_model::phy::{Mode, Sensitivity};
 use hopyard_model::world::{Advanced, Spec, Watch, World};
@@ -22,16 +23,17 @@ const A: InterfaceId = InterfaceId(0);
 const B: InterfaceId = InterfaceId(1);
 const ALL: InterfaceId = InterfaceId::BROADCAST;
 
-/// The frames with a packet that were on the air: when, in which mode, how long the exchange goes on, and the bytes.
+/// The frames with a packet that were on the air: when, in which mode, how long the exchange goes on, and the bytes;
+/// and the answers to them, each with its mode.
 #[derive(Debug, Default)]
-struct Sent(Vec<(Time, &'static Mode, Span, Vec<u8>)>);
+struct Sent(Vec<(Time, &'static Mode, Span, Vec<u8>)>, Vec<(Header, &'static Mode)>);
 
 impl Probe for Sent {
     fn on_frame(&mut self, now: Time, _: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
-        if matches!(edge, FrameEdge::Sent)
-            && let Some(Body::Mpdu(mpdu)) = frame.packet.map(|it| &it.body)
-        {
-            self.0.push((now, frame.mode, frame.duration, mpdu.bytes.clone()));
+        match frame.packet.map(|it| &it.body) {
+            _ if !matches!(edge, FrameEdge::Sent) => {}
+            Some(Body::Mpdu(mpdu)) => self.0.push((now, frame.mode, frame.duration, mpdu.bytes.clone())),
+            _ => self.1.push((frame.header, frame.mode)),
         }
     }
 }
@@ -112,10 +114,13 @@ fn a_frame_is_tried_in_its_modes_in_order() {
     assert_eq!(retries, [0, 8, 8, 8]);
     // Its size on the air is that of the frame and its check sequence; SIFS and the ACK at 6 Mb/s follow.
     assert!(sent.0.iter().all(|it| it.2 >= Span::from_micros(10)), "{sent:?}");
+    // The frame says how long, to the next whole microsecond.
+    let said = |bytes: &[u8]| Span::from_micros(u16::from_le_bytes([bytes[2], bytes[3]]).into());
+    assert!(sent.0.iter().all(|it| said(&it.3) == it.2), "{sent:?}");
     let [Departure::Frame { interface: B, from: A, bytes, received: Some(received), .. }, completed] = &left[..] else {
         panic!("{left:?}");
     };
-    assert_eq!((&bytes[2..], bytes[1], received.mode), (&data(1000)[2..], 8, ofdm(6).row));
+    assert_eq!((&bytes[4..], bytes[1], received.mode), (&data(1000)[4..], 8, ofdm(6).row));
     let noise = thermal_noise(Ratio::from_db(7.0), Frequency::new(20e6)).dbm();
     assert!((received.dbm - noise - 10.0).abs() < 0.1, "{received:?}");
     let Departure::Completed { effort: Effort { tries: 4, ampdu: None }, result: Ok(()), .. } = completed else {
@@ -133,6 +138,41 @@ fn a_frame_is_given_up_at_the_end_of_its_series() {
         assert_eq!(sent.0.len(), usize::from(tries));
         let [Departure::Completed { effort, result, .. }] = &left[..] else { panic!("{left:?}") };
         assert_eq!((effort.tries, *result), (u32::from(tries), Err(DropReason::RetryLimit)));
+    }
+}
+
+/// Frames of a higher priority that are due at the same time cost no try, and no frame is given up for them.
+#[test]
+fn collisions_within_a_station_end_no_series() {
+    let mut world = world(&spec(5.0));
+    for number in 0..30 {
+        let one = Mpdu { priority: [0, 5, 7][number % 3], ..mpdu(data(100), &[stage(54, 30)], at(100)) };
+        world.inject_mpdu(A, at(100), B, one).expect("put in");
+    }
+    let (left, _) = finish(world);
+    let tries = left.iter().map(|it| match it {
+        Departure::Completed { effort, result: Err(DropReason::RetryLimit), .. } => effort.tries,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(tries.collect::<Vec<_>>(), [30; 30]);
+}
+
+/// An ACK has the fastest basic rate that is not above the frame's, in its modulation. Without one, it has the fastest
+/// mandatory rate: all of DSSS are mandatory. So it is in 802.11n too, whatever `rate` is.
+#[test]
+fn answers_follow_the_mode_of_the_frame() {
+    let dsss = |rate: u64| Mode::dsss().find(|it| it.rate().bps() == rate * 1_000_000).expect("a mode").row;
+    let modes = [(ofdm(9).row, 6), (ofdm(18).row, 12), (ofdm(54).row, 24), (dsss(1), 1), (dsss(11), 11)];
+    for spec in [spec(35.0), ht_spec(35.0)] {
+        for (mode, expected) in modes {
+            let mut world = world(&spec);
+            let stages = [Stage { mode, tries: 1, announced: false }];
+            world.inject_mpdu(A, at(100), B, mpdu(data(100), &stages, at(100))).expect("put in");
+            let (left, sent) = finish(world);
+            assert_eq!(left.len(), 2, "{left:?}");
+            let answers: Vec<_> = sent.1.iter().map(|it| (it.0, it.1.rate().bps() / 1_000_000)).collect();
+            assert_eq!(answers, [(Header::Ack, expected)]);
+        }
     }
 }
 
@@ -216,15 +256,20 @@ fn ht(mcs: u8) -> Stage {
     Stage { mode: MODES.iter().find(is_it).expect("a mode").row, tries: 2, announced: false }
 }
 
+/// A frame of a session with this number.
+fn of_session(number: u16, stages: &[Stage]) -> Mpdu {
+    let mut bytes = data(1000);
+    bytes[0] = 0x88;
+    bytes[22..24].copy_from_slice(&(number << 4).to_le_bytes());
+    Mpdu { aggregates: true, ..mpdu(bytes, stages, at(100)) }
+}
+
 /// Sends frames of a session that are all put in at once. Their numbers begin at 4090 and go on at 0. Returns the fates
 /// of the frames in the order of their ends, the reports about aggregates, and the numbers that have arrived.
 fn session(count: u16, db: f64, stages: &[Stage]) -> (Vec<Result<(), DropReason>>, Vec<AmpduStatus>, Vec<u16>) {
     let mut world = world(&ht_spec(db));
     for number in 0..count {
-        let mut bytes = data(1000);
-        bytes[0] = 0x88;
-        bytes[22..24].copy_from_slice(&(((4090 + number) % 4096) << 4).to_le_bytes());
-        let one = Mpdu { aggregates: true, ..mpdu(bytes, stages, at(100)) };
+        let one = of_session((4090 + number) % 4096, stages);
         world.inject_mpdu(A, at(100), B, one).expect("put in");
     }
     let (left, _) = finish(world);
@@ -292,4 +337,24 @@ fn the_first_frame_of_a_session_ends_with_its_series() {
     let (fates, reports, _) = session(5, 5.0, &[Stage { tries: 40, ..ht(7) }]);
     assert_eq!(fates, [Err(DropReason::RetryLimit); 5]);
     assert_eq!(reports.iter().map(|it| (it.tries, it.sent, it.acknowledged)).collect::<Vec<_>>(), [(30, 5, 0)]);
+}
+
+/// A request is answered by a block acknowledgement: the window of the receiver begins where the request says. Answers
+/// have the priority of the frames.
+#[test]
+fn a_request_moves_the_window_of_the_scoreboard() {
+    let mut world = world(&ht_spec(35.0));
+    for number in 0..4 {
+        world.inject_mpdu(A, at(100), B, Mpdu { priority: 4, ..of_session(number, &[ht(7)]) }).expect("put in");
+    }
+    let request = [&[0x84, 0, 0, 0][..], &[2; 12], &[4, 0x40], &(2_u16 << 4).to_le_bytes()].concat();
+    world.inject_mpdu(A, at(100), B, Mpdu { priority: 4, ..mpdu(request, &[stage(6, 1)], at(100)) }).expect("put in");
+    let (left, sent) = finish(world);
+    let completed = left.iter().filter(|it| matches!(it, Departure::Completed { result: Ok(()), .. })).count();
+    assert_eq!((completed, left.len()), (5, 10), "{left:?}");
+    let answers: Vec<_> = sent.1.iter().map(|it| it.0).collect();
+    let [all, rest] = [(0, 0b1111), (2, 0b11)].map(|(start, received)| Header::BlockAck { tid: 4, start, received });
+    assert_eq!(answers, [all, rest]);
+    // SIFS and 32 bytes at 6 Mb/s.
+    assert_eq!(sent.0.last().map(|it| it.2), Some(Span::from_micros(10 + 68 + 6)));
 }

@@ -41,7 +41,7 @@ use crate::params::Fault;
 use crate::phy::Mode;
 use crate::phy::reception::Level;
 
-use agreement::{Receiver, Sender};
+use agreement::{Board, Receiver, Sender};
 pub use category::{Category, Priorities};
 use contender::{Backoff, Contender, Content, Held, session};
 pub use counters::Counters;
@@ -102,6 +102,8 @@ pub struct Edca {
     next_sequence: u16,
     senders: Vec<Sender>,
     receivers: Vec<Receiver>,
+    /// The scoreboards of frames of stations outside, by transmitter and priority.
+    boards: Vec<(InterfaceId, u8, Board)>,
     rng: Rng,
     /// What the station knows of its links, if rate control chooses among several modes.
     rates: Option<Box<Rates>>,
@@ -167,6 +169,7 @@ impl Mac for Edca {
             next_sequence: 0,
             senders: Vec::new(),
             receivers: Vec::new(),
+            boards: Vec::new(),
             rng,
             rates: timing.dcf.rates.as_ref().map(|rates| Box::new(rates.of_station(identity.station))),
             level: 0.0,
@@ -430,7 +433,9 @@ impl Edca {
         self.counters.internal_collisions += 1;
         let contender = &mut self.contenders[category as usize];
         contender.failures.0 += 1;
-        if contender.failures.0 >= timing.params.dcf.short_retry_limit {
+        // The frames of a station outside have no limit but their series.
+        let has_limit = contender.held[0].series.is_none();
+        if has_limit && contender.failures.0 >= timing.params.dcf.short_retry_limit {
             let is_packet = contender.held[0].packet().is_some();
             // The first MPDU, with all its packets.
             let mpdu = 1 + contender.held.iter().skip(1).take_while(|held| held.joined).count();

@@ -1,6 +1,6 @@
 //! Frames of 802.11 that a station outside has made whole, such as a kernel with Linux's Wi-Fi.
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 /// Bytes of the check sequence, which a frame has on the air only.
 pub const CHECK_SEQUENCE: u32 = 4;
@@ -11,6 +11,11 @@ const STAMPED: [u8; 2] = [0x50, 0x80];
 const TIMESTAMP: usize = 24;
 /// Where data frames and frames of management have their sequence number, behind the number of the fragment.
 const SEQUENCE: usize = 22;
+/// Where frames have the time for which they reserve the medium, in microseconds.
+const DURATION: usize = 2;
+/// The first byte of requests for a block acknowledgement, and where they have the first number that may still come.
+const REQUEST: u8 = 0x84;
+const START: usize = 18;
 /// Parts of the first byte: data frames among all, data frames without data, and QoS (§9.2.4.1.3).
 const KIND: u8 = 0x0c;
 const DATA: u8 = 0x08;
@@ -130,6 +135,27 @@ impl Mpdu {
         Some(u16::from_le_bytes(*field) >> 4)
     }
 
+    /// The sequence number of a data frame with QoS. Each priority counts by itself.
+    #[must_use]
+    pub fn number(&self) -> Option<u16> {
+        self.sequence().filter(|_| self.bytes[0] & (KIND | QOS) == DATA | QOS)
+    }
+
+    /// The first number that may still come, of a request for a block acknowledgement.
+    #[must_use]
+    pub fn request(&self) -> Option<u16> {
+        let field = self.bytes.get(START..)?.first_chunk()?;
+        (self.bytes[0] == REQUEST).then(|| u16::from_le_bytes(*field) >> 4)
+    }
+
+    /// The exchange goes on for this time after the frame.
+    pub fn reserve(&mut self, time: Span) {
+        if let Some(field) = self.bytes.get_mut(DURATION..).and_then(<[u8]>::first_chunk_mut) {
+            // Exchanges are shorter than 32 ms.
+            *field = (time.nanos().div_ceil(1000) as u16).to_le_bytes();
+        }
+    }
+
     /// The frame is sent again.
     pub fn mark_retry(&mut self) {
         if let Some(control) = self.bytes.get_mut(1) {
@@ -184,8 +210,6 @@ impl Mpdu {
 
 #[cfg(test)]
 mod tests {
-    use hopyard_engine::Span;
-
     use super::*;
 
     const fn stage(mode: u16, tries: u8) -> Stage {

@@ -370,8 +370,12 @@ impl Params {
     }
 
     /// The mode of the ACK to a frame.
-    fn answer(&self, data: &Mode, basics: &[&'static Mode]) -> &'static Mode {
+    fn answer(&self, data: &'static Mode, basics: &[&'static Mode]) -> &'static Mode {
         let mandatory = || {
+            // All of DSSS are mandatory.
+            if matches!(data.format, Format::Dsss(_)) {
+                return Some(data);
+            }
             let rates = self.standard.legacy(self.carrier()).step_by(2).take(3);
             rates.filter(|mode| mode.rate() <= data.reference_rate()).last()
         };
@@ -404,6 +408,12 @@ impl Params {
         Ok(Candidates { usual, modes, floors: BTreeMap::new() })
     }
 
+    /// The modes of DSSS and OFDM, in which a station outside may send any frame.
+    fn modes_of_stations(&self) -> Vec<&'static Mode> {
+        let dsss = Mode::dsss().filter_map(|mode| self.legacy("rate", mode.rate()).ok());
+        dsss.chain(self.standard.legacy(self.carrier())).collect()
+    }
+
     /// The modes of all frames under a rate control. The first is the mode that `rate` names. The last is the mode of
     /// broadcasts, which may be in the list before.
     pub(super) fn every_mode(&self, rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault> {
@@ -412,12 +422,11 @@ impl Params {
         if !rates.is_fixed() {
             let basics = self.basics()?;
             let candidates = self.candidates()?.modes;
-            let answers = candidates.iter().map(|mode| self.answer(mode, &basics)).collect::<Vec<_>>();
+            let answers = candidates.iter().map(|&mode| self.answer(mode, &basics)).collect::<Vec<_>>();
             modes.extend(candidates.into_iter().chain(answers));
         }
         if self.carries_stations {
-            let legacy = Mode::dsss().filter_map(|mode| self.legacy("rate", mode.rate()).ok());
-            modes.extend(legacy.chain(self.standard.legacy(self.carrier())));
+            modes.extend(self.modes_of_stations());
         }
         modes.extend([basic, announcing, answer]);
         let mut seen = BTreeSet::new();
@@ -562,6 +571,9 @@ impl Timing {
             params: params.clone(),
         };
         timing.answer_with(&params.basics().expect("the parameters are possible"));
+        if params.carries_stations {
+            timing.answer_with(&params.modes_of_stations());
+        }
         timing
     }
 
@@ -570,7 +582,7 @@ impl Timing {
         let basics = self.params.basics().expect("the parameters are possible");
         let rows = modes.iter().map(|mode| usize::from(mode.row) + 1).max().unwrap_or(0);
         self.acks.resize(rows.max(self.acks.len()), self.ack);
-        for mode in modes {
+        for &mode in modes {
             self.acks[usize::from(mode.row)] = Answer::of(self.params.answer(mode, &basics));
         }
     }

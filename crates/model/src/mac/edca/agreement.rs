@@ -32,6 +32,44 @@ const fn is_past(number: u16, than: u16) -> bool {
     back > 0 && back <= WINDOW
 }
 
+/// A receiver's scoreboard: the first number of its window, and a bit for each number from there on.
+#[derive(Clone, Copy, Debug)]
+pub struct Board {
+    pub start: u16,
+    pub received: u64,
+}
+
+impl Board {
+    /// The empty scoreboard that begins with a number.
+    pub const fn new(start: u16) -> Self {
+        Self { start, received: 0 }
+    }
+
+    /// Enters an MPDU.
+    pub fn mark(&mut self, number: u16) {
+        if is_past(number, self.start) {
+            return;
+        }
+        let beyond = (ahead(number, self.start) + 1).saturating_sub(WINDOW);
+        if beyond > 0 {
+            self.move_by(beyond);
+        }
+        self.received |= 1 << ahead(number, self.start);
+    }
+
+    /// The window begins at this number or later.
+    pub fn begin_at(&mut self, number: u16) {
+        if !is_past(number, self.start) {
+            self.move_by(ahead(number, self.start));
+        }
+    }
+
+    fn move_by(&mut self, steps: u16) {
+        self.received = self.received.checked_shr(u32::from(steps)).unwrap_or(0);
+        self.start = after(self.start, steps);
+    }
+}
+
 /// The state of an agreement at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -59,8 +97,7 @@ pub struct Receiver {
     pub agreed: bool,
     /// The first number that is not passed up yet.
     pub next: u16,
-    /// The first number of the scoreboard, and a bit for each number from there on.
-    board: (u16, u64),
+    pub board: Board,
     /// The packets behind a missing number, in order of their numbers.
     stored: Vec<(u16, PacketId)>,
     /// The numbers that were given up.
@@ -77,7 +114,7 @@ impl Receiver {
             category,
             agreed,
             next,
-            board: (next, 0),
+            board: Board::new(next),
             stored: Vec::new(),
             skipped: Vec::new(),
             release: Time::NEVER,
@@ -88,41 +125,18 @@ impl Receiver {
     pub fn agree(&mut self, start: u16) {
         // Frames that came since the request was made are not missing.
         self.next = if ahead(self.next, start) <= WINDOW { self.next } else { start };
-        (self.agreed, self.board) = (true, (start, 0));
+        (self.agreed, self.board) = (true, Board::new(start));
         let before = (0..ahead(self.next, start)).map(|place| after(start, place));
         let came: Vec<u16> = before.filter(|number| !self.skipped.contains(number)).collect();
         let stored = self.stored.iter().map(|(number, _)| *number);
         for number in came.into_iter().chain(stored).collect::<Vec<u16>>() {
-            self.mark(number);
+            self.board.mark(number);
         }
-    }
-
-    /// The scoreboard: the first number, and a bit for each from there on.
-    pub const fn board(&self) -> (u16, u64) {
-        self.board
-    }
-
-    /// Enters an MPDU in the scoreboard.
-    pub fn mark(&mut self, number: u16) {
-        let (start, received) = &mut self.board;
-        if is_past(number, *start) {
-            return;
-        }
-        let beyond = (ahead(number, *start) + 1).saturating_sub(WINDOW);
-        if beyond > 0 {
-            *received = received.checked_shr(u32::from(beyond)).unwrap_or(0);
-            *start = after(*start, beyond);
-        }
-        *received |= 1 << ahead(number, *start);
     }
 
     /// The window begins at this number or later: MPDUs before it do not come any more.
     pub fn begin_at(&mut self, number: u16, pass: &mut impl FnMut(PacketId)) {
-        let (start, received) = &mut self.board;
-        if !is_past(number, *start) {
-            *received = received.checked_shr(u32::from(ahead(number, *start))).unwrap_or(0);
-            *start = number;
-        }
+        self.board.begin_at(number);
         if self.next != number && !is_past(number, self.next) {
             self.next = number;
             self.pass_ready(pass);

@@ -58,6 +58,8 @@ pub struct Held {
     pub series: Option<Series>,
     /// The session in which such a frame may share a frame on the air with others.
     pub session: Option<Session>,
+    /// The first number that may still come, if such a frame is a request for a block acknowledgement.
+    pub request: Option<u16>,
     /// Its sequence number. A packet gets one when it is sent first; a frame of a session comes with one.
     pub sequence: Option<u16>,
     /// How often it was sent.
@@ -71,15 +73,16 @@ pub struct Held {
 impl Held {
     /// A packet or frame that was not sent yet.
     pub const fn new(content: Content, to: InterfaceId, size: u32, series: Option<Series>) -> Self {
-        Self { content, to, size, series, session: None, sequence: None, sent: 0, joined: false, flying: false }
+        let (session, request, sequence) = (None, None, None);
+        Self { content, to, size, series, session, request, sequence, sent: 0, joined: false, flying: false }
     }
 
     /// A packet that was not sent yet.
     pub fn of(id: PacketId, packet: &Packet, to: InterfaceId, size: u32) -> Self {
         let Body::Mpdu(mpdu) = &packet.body else { return Self::new(Content::Packet(id), to, size, None) };
-        let session = session(packet);
+        let (session, request) = (session(packet), mpdu.request());
         let sequence = session.map(|it| it.number);
-        Self { session, sequence, ..Self::new(Content::Packet(id), to, size, Some(mpdu.series)) }
+        Self { session, request, sequence, ..Self::new(Content::Packet(id), to, size, Some(mpdu.series)) }
     }
 
     pub const fn packet(&self) -> Option<PacketId> {

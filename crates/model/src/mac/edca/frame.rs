@@ -19,6 +19,8 @@ pub enum FrameKind {
     Ack,
     /// Compressed block acknowledgement: the numbers from `start` on that were received.
     BlockAck {
+        /// The traffic identifier of the MPDUs.
+        tid: u8,
         /// The first number; the lowest bit stands for it.
         start: u16,
         /// A bit for each of 64 numbers.
@@ -101,7 +103,7 @@ impl mac::Control for Control {
             FrameKind::Rts => Header::Rts,
             FrameKind::Cts => Header::Cts,
             FrameKind::Ack => Header::Ack,
-            FrameKind::BlockAck { start, received } => Header::BlockAck { tid, start, received },
+            FrameKind::BlockAck { tid, start, received } => Header::BlockAck { tid, start, received },
             FrameKind::BlockAckRequest { start } => Header::BlockAckRequest { tid, start },
             FrameKind::AddbaRequest { start } => Header::Addba { tid, start: Some(start), sequence: self.sequence },
             FrameKind::AddbaResponse => Header::Addba { tid, start: None, sequence: self.sequence },

@@ -2,7 +2,7 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::agreement::{State, after};
+use super::agreement::{Board, State, after};
 use super::params::BlockAck;
 use super::station::is_whole;
 use super::{Announcement, Category, Edca, Exchange, Frame, FrameKind, Receiver, Timing};
@@ -32,7 +32,7 @@ impl Edca {
             FrameKind::Rts => self.on_rts(frame, timing, cx.now),
             FrameKind::Cts => self.on_cts(timing, cx.now),
             FrameKind::Ack => self.on_ack(frame.control.ratio, timing, cx),
-            FrameKind::BlockAck { start, received } => {
+            FrameKind::BlockAck { start, received, .. } => {
                 self.on_block_ack((start, received), frame.control.ratio, timing, cx);
             }
             FrameKind::BlockAckRequest { .. }
@@ -126,13 +126,13 @@ impl Edca {
             FrameKind::Data if frame.control.is_aggregate() => {
                 for (piece, part) in pieces(&frame.control.parts.clone().unwrap_or_default()) {
                     if level.is_sound(piece) {
-                        self.receivers[place].mark(part.sequence);
+                        self.receivers[place].board.mark(part.sequence);
                     }
                 }
                 self.block_ack(place)
             }
             FrameKind::Data => {
-                self.receivers[place].mark(frame.control.sequence);
+                self.receivers[place].board.mark(frame.control.sequence);
                 FrameKind::Ack
             }
             _ => FrameKind::Ack,
@@ -176,8 +176,8 @@ impl Edca {
     }
 
     fn block_ack(&self, place: usize) -> FrameKind {
-        let (start, received) = self.receivers[place].board();
-        FrameKind::BlockAck { start, received }
+        let Receiver { category, board: Board { start, received }, .. } = self.receivers[place];
+        FrameKind::BlockAck { tid: category.tid(), start, received }
     }
 
     /// The sender says that no older MPDUs come.

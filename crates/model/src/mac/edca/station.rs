@@ -1,7 +1,7 @@
 //! Frames of a station outside, such as a kernel with Linux's Wi-Fi. The station makes its frames whole, and says in
 //! which modes a frame is tried, and how often in each. The MAC contends, sends, answers and repeats.
 //!
-//! Agreements, sequence numbers, duplicates and requests for a block acknowledgement are the station's own affair.
+//! Agreements, sequence numbers, duplicates, and when to request a block acknowledgement are the station's own affair.
 //! Frames of a session share a frame on the air as packets of Hopyard do, in the series of the first of them. What is
 //! not acknowledged with others goes again with the series of the frame that is first then. A frame is given up at the
 //! end of its series, and an MPDU of a session also at the limit of retries. One frame of those that end first tells
@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use hopyard_engine::Span;
 
-use super::agreement::ahead;
+use super::agreement::Board;
 use super::frame::{Control, Frame, FrameKind};
 use super::{Category, Edca, Held, Timing};
+use crate::address::InterfaceId;
 use crate::context::{Action, Context};
 use crate::packet::{AmpduStatus, Body, Packet, PacketId, Received};
 use crate::phy::frame::pieces;
@@ -29,14 +30,18 @@ impl Edca {
     pub(super) fn whole(&self, packet: PacketId, held: &Held, category: Category, timing: &Timing) -> Frame {
         let mode = self.choice(category, timing).mode;
         let is_group = held.to.is_broadcast();
-        let answer = || timing.params.dcf.sifs + timing.dcf.answer_to(mode).airtime;
-        let duration = if is_group { Span::ZERO } else { answer() };
-        let control = Control::plain(FrameKind::Data, duration);
+        let sifs = timing.params.dcf.sifs;
+        let (kind, duration) = match held.request {
+            Some(start) => (FrameKind::BlockAckRequest { start }, sifs + timing.block_ack(mode)),
+            None if is_group => (FrameKind::Data, Span::ZERO),
+            None => (FrameKind::Data, sifs + timing.dcf.answer_to(mode).airtime),
+        };
+        let control = Control::plain(kind, duration);
         Frame { packet: Some(packet), kept: !is_group, ..self.frame(held.to, held.size, mode, control) }
     }
 
-    /// A frame is about to be sent: a station's frame in it learns that it is sent again, and the time at which its
-    /// timestamp is on the air.
+    /// A frame is about to be sent: a station's frame in it learns that it is sent again, how long the exchange goes
+    /// on, and the time at which its timestamp is on the air.
     pub(super) fn dress(&self, frame: &Frame, category: Category, cx: &mut Context) {
         let now = cx.now;
         if !frame.packet.is_some_and(|it| is_whole(&cx.packets[it])) {
@@ -46,6 +51,7 @@ impl Edca {
             let Some(packet) = held.packet() else { continue };
             let Body::Mpdu(mpdu) = &mut cx.packets[packet].body else { continue };
             let mpdu = Arc::make_mut(mpdu);
+            mpdu.reserve(frame.control.duration);
             if held.sent > 0 {
                 mpdu.mark_retry();
             }
@@ -91,17 +97,37 @@ impl Edca {
         timing: &Timing,
         cx: &mut Context,
     ) {
+        let Body::Mpdu(mpdu) = &cx.packets[first].body else { return };
+        let (tid, number, from) = (mpdu.priority, mpdu.number(), frame.transmitter);
         // Linux itself knows which frames it has already.
-        if !frame.control.is_aggregate() {
+        if let FrameKind::BlockAckRequest { start } = frame.control.kind {
+            self.board(from, tid, start).begin_at(start);
+        } else if !frame.control.is_aggregate() {
+            if let Some(number) = number {
+                self.board(from, tid, number).mark(number);
+            }
             self.answer(FrameKind::Ack, frame, timing, cx.now);
             return self.pass_copy(first, frame, level, cx);
         }
         let (start, parts) = (frame.control.sequence, frame.control.parts.clone().unwrap_or_default());
         let sound = || pieces(&parts).filter(|(piece, _)| level.is_sound(*piece)).map(|(_, part)| part);
-        // Numbers are within a window.
-        let received = sound().fold(0, |all, part| all | 1 << ahead(part.sequence, start));
-        self.answer(FrameKind::BlockAck { start, received }, frame, timing, cx.now);
+        let board = self.board(from, tid, start);
+        sound().for_each(|part| board.mark(part.sequence));
+        let Board { start, received } = *board;
+        self.answer(FrameKind::BlockAck { tid, start, received }, frame, timing, cx.now);
+        if parts.is_empty() {
+            return self.pass_copy(first, frame, level, cx);
+        }
         sound().for_each(|part| self.pass_copy(part.packet, frame, level, cx));
+    }
+
+    /// The scoreboard of a station's frames with a priority. Without one, an empty one is made that begins here.
+    fn board(&mut self, from: InterfaceId, tid: u8, start: u16) -> &mut Board {
+        let place = self.boards.iter().position(|it| (it.0, it.1) == (from, tid)).unwrap_or_else(|| {
+            self.boards.push((from, tid, Board::new(start)));
+            self.boards.len() - 1
+        });
+        &mut self.boards[place].2
     }
 
     /// A frame was decoded that is for all, or a station's frame that is for this one.

@@ -11,7 +11,7 @@ use super::*;
 use crate::address::Address;
 use crate::context::Action;
 use crate::mac::dcf::Amendment;
-use crate::packet::{Body, FlowId, UdpHeader};
+use crate::packet::{Body, FlowId, Mpdu, Series, Stage, UdpHeader};
 use crate::params::{Params as _, RFC};
 use crate::phy::frame::{Fields as _, pieces};
 
@@ -71,18 +71,8 @@ impl Pair {
     fn queue(&mut self, count: u64, size: u32, dscp: u8) {
         for _ in 0..count {
             let number = self.cx.ledger.originated;
-            let packet = self.cx.originate(Packet {
-                created: Time::from_nanos(number),
-                source: Address(0),
-                destination: Address(1),
-                flow: FlowId(0),
-                size,
-                ttl: 9,
-                hops: 0,
-                salvaged: 0,
-                class: dscp << 2,
-                body: Body::Udp(UdpHeader { sequence: 0, len: size - 28, identification: None }),
-            });
+            let body = Body::Udp(UdpHeader { sequence: 0, len: size - 28, identification: None });
+            let packet = self.cx.originate(Packet { class: dscp << 2, ..packet(number, size, body) });
             self.waiting.push_back(Outgoing { packet, size, to: InterfaceId(1) });
         }
         self.serve();
@@ -186,6 +176,22 @@ impl Pair {
     }
 }
 
+/// A packet whose number is the time of its creation.
+const fn packet(number: u64, size: u32, body: Body) -> Packet {
+    Packet {
+        created: Time::from_nanos(number),
+        source: Address(0),
+        destination: Address(1),
+        flow: FlowId(0),
+        size,
+        ttl: 9,
+        hops: 0,
+        salvaged: 0,
+        class: 0,
+        body,
+    }
+}
+
 fn is_data(frame: &Frame) -> bool {
     frame.control.kind == FrameKind::Data
 }
@@ -221,7 +227,7 @@ fn from_the_start_no_request_is_sent() {
     // Nine delimiters and MPDUs of 1538 bytes with two of padding, and the last one.
     assert_eq!((frame.bytes, frame.mode.name()), (9 * 1544 + 1542, "mcs7".parse().expect("a mode")));
     assert_eq!(frame.control.duration, Span::from_micros(16 + 32), "a block acknowledgement at 24 Mb/s");
-    assert_eq!(pair.kinds(1), [FrameKind::BlockAck { start: 0, received: 0x3ff }]);
+    assert_eq!(pair.kinds(1), [FrameKind::BlockAck { tid: 0, start: 0, received: 0x3ff }]);
 }
 
 #[test]
@@ -536,4 +542,36 @@ fn nothing_joins_an_mpdu_that_was_sent() {
     pair.run(|_| 0);
     assert_eq!(pair.aggregates(), [vec![0, 0, 1], vec![1, 2, 2]]);
     assert_eq!(pair.arrived, (0..5).collect::<Vec<_>>());
+}
+
+/// Frames of a station outside: the receiver names those too that came with an earlier frame, whose answer was lost.
+#[test]
+fn a_block_acknowledgement_names_frames_of_a_station_that_came_before() {
+    let mut pair = Pair::new(&params(|it| it.dcf.carries_stations = true));
+    let mode = pair.timing.data().row;
+    for number in 0..2_u16 {
+        let bytes = [&[0x88, 0][..], &[0; 20], &(number << 4).to_le_bytes(), &[0; 100]].concat();
+        let series = Series([Stage { mode, tries: 5, announced: false }; 4]);
+        let mpdu = Mpdu { bytes, series, priority: 0, aggregates: true, stamped: Time::ZERO, received: None };
+        let (size, body) = (mpdu.size(), Body::Mpdu(mpdu.into()));
+        let packet = pair.cx.originate(packet(number.into(), size, body));
+        pair.waiting.push_back(Outgoing { packet, size, to: InterfaceId(1) });
+    }
+    pair.serve();
+    let mut frames = 0;
+    pair.run(|_| {
+        frames += 1;
+        match frames {
+            // The first MPDU is lost, and the answer.
+            1 => 1,
+            2 => ALL,
+            // The second MPDU is lost.
+            3 => 1 << 1,
+            _ => 0,
+        }
+    });
+    assert_eq!(pair.kinds(0), [FrameKind::Data; 2]);
+    let [first, second] = [0b10, 0b11].map(|received| FrameKind::BlockAck { tid: 0, start: 0, received });
+    assert_eq!(pair.kinds(1), [first, second]);
+    assert_eq!(pair.arrived, [1, 0]);
 }

@@ -71,18 +71,20 @@ impl Groups {
         modes.sort_by_key(|mode| (key(mode), mode.rate()));
         let has_dsss = modes.iter().any(|mode| matches!(mode.format, Format::Dsss(_)));
         let mut all = Self { groups: Vec::new(), rates: Vec::new(), places: Vec::new() };
-        let mut last = None;
+        let (mut last, mut rounded) = (None, 0);
         for mode in modes {
             if last != Some(key(mode)) {
                 last = Some(key(mode));
                 all.groups.push(group(mode, has_dsss));
+                // Linux keeps each time of a group in 16 bits, without the low bits that are too many for the longest.
+                rounded = (u32::BITS - duration(mode).leading_zeros()).saturating_sub(16);
             }
             let number = all.groups.len() - 1;
             let group = &mut all.groups[number];
             let place = place_of(mode).unwrap_or_else(|| group.each().count());
             let index = all.rates.len() as u16;
             group.rates[place] = Some(index);
-            all.rates.push(Entry { mode, group: number as u8, duration: duration(mode) });
+            all.rates.push(Entry { mode, group: number as u8, duration: duration(mode) >> rounded << rounded });
             let row = usize::from(mode.row);
             all.places.resize(all.places.len().max(row + 1), u16::MAX);
             all.places[row] = index;

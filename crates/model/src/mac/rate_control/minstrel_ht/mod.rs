@@ -17,12 +17,13 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::groups::Groups;
+use self::groups::{Entry, Groups};
 use self::samples::{Samples, Table};
 use self::statistics::{Statistics, fraction};
 use super::candidates::Candidates;
 use super::control::{Belief, Choice, Outcome, RateControl, Tries};
 use crate::params::{self, Fault};
+use crate::phy::Mode;
 
 /// The stages of a chain.
 const STAGES: usize = 4;
@@ -173,6 +174,11 @@ impl RateControl for MinstrelHt {
             // Ten packets of 1200 bytes a second, in Linux's kbit/s of 1024 bits.
             throughput: Some(Rate::from_bps(throughput * 10 * 1200 * 8 / 1024 * 1000)),
         }
+    }
+
+    fn estimates(&self, shared: &Shared) -> Vec<(&'static Mode, f64)> {
+        let estimate = |(rate, entry): (u16, &Entry)| (entry.mode, fraction(self.statistics.probability(rate)));
+        (0..).zip(&shared.groups.rates).map(estimate).collect()
     }
 }
 

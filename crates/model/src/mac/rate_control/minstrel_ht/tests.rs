@@ -53,13 +53,13 @@ fn packets_take_the_times_of_linux() {
     let times = |candidates: &Candidates| -> Vec<u32> {
         Groups::of(candidates).rates.iter().map(|rate| rate.duration).collect()
     };
-    assert_eq!(times(&ht20()), [1_477_000, 738_500, 492_500, 369_250, 246_250, 184_750, 164_250, 147_750]);
+    assert_eq!(times(&ht20()), [1_476_992, 738_496, 492_480, 369_248, 246_240, 184_736, 164_224, 147_744]);
     let ofdm = times(&ofdm());
     assert_eq!((ofdm[0], ofdm[7]), (1_640_000, 212_000));
     let dsss = Mode::dsss().filter(|mode| !mode.has_short_preamble()).collect::<Vec<_>>();
     assert_eq!(
         times(&Candidates { usual: dsss[0], modes: dsss, floors: Default::default() }),
-        [9_834_000, 5_018_000, 1_953_000, 1_077_000]
+        [9_833_984, 5_017_856, 1_952_768, 1_076_992]
     );
 }
 
