@@ -20,6 +20,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 WEB = ROOT / "web"
 CHECK = runpy.run_path(str(ROOT / "release" / "check.py"))
+#: The scenario of the page "Try it".
+SCENARIO = re.compile(r"<textarea[^>]*>\n(.*?)</textarea>", re.DOTALL)
 
 
 def test_every_file_names_the_same_version() -> None:
@@ -93,6 +95,11 @@ def test_the_site_has_its_pages(site: Path) -> None:
     assert "hopyard.run" in (site / "web" / "api.html").read_text(encoding="utf-8")
     for only in ("api", "try"):
         assert f'href="../../web/{only}.html"' in page
+    # A blank line ends most blocks of HTML in Markdown: a scenario in such a block becomes text of the page.
+    written, shown = (
+        (place / f"try.{kind}").read_text("utf-8") for place, kind in ((WEB, "md"), (site / "web", "html"))
+    )
+    assert SCENARIO.findall(shown) == SCENARIO.findall(written)
 
 
 def test_the_site_is_searched_without_a_server(site: Path, tmp_path: Path) -> None:
@@ -111,8 +118,7 @@ def test_the_page_that_runs_a_scenario_gives_a_table_and_a_plot(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     compare = runpy.run_path(str(WEB / "static" / "try.py"))["compare"]
-    page = (WEB / "try.md").read_text(encoding="utf-8")
-    (scenario,) = re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", page, re.DOTALL)
+    (scenario,) = SCENARIO.findall((WEB / "try.md").read_text(encoding="utf-8"))
     table, plot = compare(scenario, "newreno, vegas", 2, "goodput")
     lines = table.splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["newreno", "vegas", "vegas"]
