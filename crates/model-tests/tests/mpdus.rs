@@ -144,7 +144,7 @@ fn a_frame_is_given_up_at_the_end_of_its_series() {
 /// Frames of a higher priority that are due at the same time cost no try, and no frame is given up for them.
 #[test]
 fn collisions_within_a_station_end_no_series() {
-    let mut world = world(&spec(5.0));
+    let mut world = world(&Spec { duration: Span::from_secs(5), ..spec(5.0) });
     for number in 0..30 {
         let one = Mpdu { priority: [0, 5, 7][number % 3], ..mpdu(data(100), &[stage(54, 30)], at(100)) };
         world.inject_mpdu(A, at(100), B, one).expect("put in");
