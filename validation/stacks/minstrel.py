@@ -369,7 +369,9 @@ def main() -> None:
     parser.add_argument("--standard", choices=("g", "n"), default="g", help="the amendment of 802.11")
     parser.add_argument("--seeds", type=int, default=3, help="how many runs of each kind, at the least")
     parser.add_argument("--most", type=int, default=20, help="how many, where the interval is wider than 1 %%")
-    parser.add_argument("--only", default="", metavar="TEXT", help="the case of this name, or the cases with this text in it")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="the case of this name, or the cases with this text in it"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="how many runs at a time")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the folder of the tables")
     given = parser.parse_args()

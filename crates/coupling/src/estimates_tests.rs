@@ -15,11 +15,8 @@ use hopyard_scenario::Scenario;
 use hopyard_wire::hwsim::{FromKernel, flags, rate_flags};
 
 use super::*;
+use crate::built::{Built, built};
 use crate::hosts::NetworkError;
-use built::{Built, built};
-
-#[path = "../../kernels/tests/common/built.rs"]
-mod built;
 
 const TICK: Span = Span::from_millis(4);
 /// When the statistics of the kernel are read, in units of 100 ms.

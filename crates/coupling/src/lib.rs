@@ -14,6 +14,9 @@
 //! [`World::inject_mpdu`]: hopyard_model::world::World::inject_mpdu
 //! [`World::egress`]: hopyard_model::world::World::egress
 
+#[cfg(test)]
+#[path = "../../kernels/tests/common/built.rs"]
+mod built;
 mod hosts;
 mod meter;
 mod orders;

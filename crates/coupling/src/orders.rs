@@ -283,17 +283,13 @@ fn orders<'a>(
 }
 
 #[cfg(test)]
-#[path = "../../engine/tests/common/skipped.rs"]
-mod skipped;
-
-#[cfg(test)]
 mod tests {
     use std::process::Command;
 
     use hopyard_model::world::MOST_FLOWS;
 
-    use super::skipped::skipped;
     use super::*;
+    use crate::built::skipped;
 
     #[test]
     fn nodes_with_programs_have_the_defaults_of_distributions_before_what_the_scenario_says() {
