@@ -187,7 +187,9 @@ fn both_rate_controls_give_the_same_throughput() {
              sense = \"3000 m\"\n[mac]\nmodel = \"edca\"\nrate_control = \"minstrel_ht\"\nedca.standard = \"g\"\n\
              edca.rate = \"54 Mbps\"\nminstrel_ht.most_tries = 11\n[link]\nqueue_length = 20\n"
         );
-        let linux = format!("{}[linux]\nwifi = \"ibss\"\n", network.replace("[radio]", "system = \"linux\"\n[radio]"));
+        // Minstrel-HT begins anew with the first beacon of the neighbour, which has to come before the datagrams.
+        let wifi = "[linux]\nwifi = \"ibss\"\nbeacon_interval = 100\n";
+        let linux = format!("{}{wifi}", network.replace("[radio]", "system = \"linux\"\n[radio]"));
         let programs = [
             program(1, 1000, "iperf3 -s -1 -i 0 -f k"),
             program(0, 1500, "iperf3 -c node1 -u -b 60M -l 1400 -t 5 -O 1 -i 0 -f k -w 64K"),
