@@ -135,7 +135,7 @@ def scenario(case: Case, stack: str, standard: str, seed: int) -> dict[str, Any]
         told = "sh -c 'cat /sys/kernel/debug/ieee80211/phy0/netdev:wlan0/stations/*/rc_stats_csv'"
         network["nodes"]["system"] = "linux"
         network["linux"] = {"wifi": "ibss", "memory": 64}
-        # A station refuses a session as long as it has heard no beacon of the other, and begins its statistics anew then.
+        # A station refuses a session until it has heard a beacon of the other, and begins its statistics anew then.
         network["linux"]["beacon_interval"] = 250
         network["host"] = [
             {"node": 1, "start": "1 s", "run": "iperf3 -s -1 -i 0"},
