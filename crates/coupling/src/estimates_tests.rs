@@ -236,7 +236,8 @@ fn compare(metres: u32, radio: &str, amendment: &str, traffic: &str) -> Option<u
         });
         replay(&mut rates, &modes, &told[place..next]);
         place = next;
-        let own: BTreeMap<_, _> = rates.estimates(TO).into_iter().map(|(mode, it)| (name(mode), it)).collect();
+        let Rates::MinstrelHt(links) = &rates else { panic!("the rate control of the scenario") };
+        let own: BTreeMap<_, _> = links.estimates(TO).into_iter().map(|(mode, it)| (name(mode), it)).collect();
         let belief = rates.belief(TO).expect("a link");
         for row in table {
             let Some(estimate) = own.iter().find(|(name, _)| (name.0, &name.1) == (&*row.name.0, &row.name.1)) else {

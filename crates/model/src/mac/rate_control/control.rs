@@ -147,10 +147,4 @@ pub trait RateControl: Clone + Debug {
 
     /// The belief about the link.
     fn belief(&self, shared: &Self::Shared) -> Belief;
-
-    /// The probability that a frame is acknowledged in each mode, if the rate control estimates it for all of them.
-    #[expect(unused_variables, reason = "a default")]
-    fn estimates(&self, shared: &Self::Shared) -> Vec<(&'static Mode, f64)> {
-        Vec::new()
-    }
 }

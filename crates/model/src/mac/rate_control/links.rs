@@ -7,7 +7,6 @@ use hopyard_engine::{Rng, Time};
 use super::candidates::Candidates;
 use super::control::{Belief, Choice, Outcome, RateControl, Tries};
 use crate::address::InterfaceId;
-use crate::phy::Mode;
 
 /// The links of a station with the state that they share.
 #[derive(Clone, Debug)]
@@ -40,13 +39,13 @@ impl<R: RateControl> Links<R> {
     }
 
     pub(super) fn belief(&self, to: InterfaceId) -> Option<Belief> {
-        let place = self.known.binary_search_by_key(&to, |&(neighbour, _)| neighbour).ok()?;
-        Some(self.known[place].1.belief(&self.shared))
+        self.known(to).map(|(link, shared)| link.belief(shared))
     }
 
-    pub(super) fn estimates(&self, to: InterfaceId) -> Vec<(&'static Mode, f64)> {
-        let link = self.known.iter().find(|(neighbour, _)| *neighbour == to);
-        link.map(|(_, link)| link.estimates(&self.shared)).unwrap_or_default()
+    /// The link to a neighbour, if a frame was sent to it.
+    pub(super) fn known(&self, to: InterfaceId) -> Option<(&R, &R::Shared)> {
+        let place = self.known.binary_search_by_key(&to, |&(neighbour, _)| neighbour).ok()?;
+        Some((&self.known[place].1, &self.shared))
     }
 
     fn link(&mut self, to: InterfaceId, now: Time) -> (&mut R, &R::Shared) {

@@ -28,7 +28,6 @@ pub use control::{Belief, Choice, Outcome, RateControl, Tries, Used};
 use links::Links;
 
 use crate::address::InterfaceId;
-use crate::phy::Mode;
 
 /// Makes the registry, and the enum that forwards to one of the rate controls.
 macro_rules! controls {
@@ -77,12 +76,6 @@ macro_rules! controls {
             #[must_use]
             pub fn belief(&self, to: InterfaceId) -> Option<Belief> {
                 match self { $(Self::$variant(links) => links.belief(to),)+ }
-            }
-
-            /// The probability that a frame to a neighbour is acknowledged in each mode, as far as it is estimated.
-            #[must_use]
-            pub fn estimates(&self, to: InterfaceId) -> Vec<(&'static Mode, f64)> {
-                match self { $(Self::$variant(links) => links.estimates(to),)+ }
             }
         }
     };

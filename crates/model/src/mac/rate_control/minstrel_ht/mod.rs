@@ -22,6 +22,8 @@ use self::samples::{Samples, Table};
 use self::statistics::{Statistics, fraction};
 use super::candidates::Candidates;
 use super::control::{Belief, Choice, Outcome, RateControl, Tries};
+use super::links::Links;
+use crate::address::InterfaceId;
 use crate::params::{self, Fault};
 use crate::phy::Mode;
 
@@ -109,6 +111,16 @@ impl MinstrelHt {
     }
 }
 
+impl Links<MinstrelHt> {
+    /// The probability that a frame to a neighbour is acknowledged in each mode; nothing before the first frame to it.
+    #[must_use]
+    pub fn estimates(&self, to: InterfaceId) -> Vec<(&'static Mode, f64)> {
+        let Some((link, shared)) = self.known(to) else { return Vec::new() };
+        let estimate = |(rate, entry): (u16, &Entry)| (entry.mode, fraction(link.statistics.probability(rate)));
+        (0..).zip(&shared.groups.rates).map(estimate).collect()
+    }
+}
+
 impl RateControl for MinstrelHt {
     type Params = Params;
     type Shared = Shared;
@@ -174,11 +186,6 @@ impl RateControl for MinstrelHt {
             // Ten packets of 1200 bytes a second, in Linux's kbit/s of 1024 bits.
             throughput: Some(Rate::from_bps(throughput * 10 * 1200 * 8 / 1024 * 1000)),
         }
-    }
-
-    fn estimates(&self, shared: &Shared) -> Vec<(&'static Mode, f64)> {
-        let estimate = |(rate, entry): (u16, &Entry)| (entry.mode, fraction(self.statistics.probability(rate)));
-        (0..).zip(&shared.groups.rates).map(estimate).collect()
     }
 }
 
