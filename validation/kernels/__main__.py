@@ -37,7 +37,7 @@ REPEATED = "kernels_repeated.csv"
 NODES = "kernels_nodes.csv"
 STATES = ("idle", "loaded")
 #: The scenarios of these runs: a network of Hopyard's nodes, and kernels that are nodes themselves.
-SCENARIOS = ("mixed", "babeld", "batman_v")
+SCENARIOS = ("mixed", "babeld", "batman_v", "batman_v_ibss")
 #: The number of the user without rights.
 NOBODY = 65534
 #: For each stack the sizes of two transfers, and the duration of the runs: their difference is free
