@@ -18,7 +18,7 @@ FUZZ_MS ?= 4000
 FUZZ    := --locked --manifest-path fuzz/Cargo.toml --target-dir target
 # So is the loader of the variants for a running kernel, which alone needs clang, bpftool and libbpf.
 EBPF    := --locked --manifest-path ebpf/Cargo.toml --target-dir target
-# Whole networks are simulated by tests of both languages: what simulates is optimised for them, once. Files of tests are not.
+# Whole networks are simulated by tests of both languages: what simulates is optimised for them. Files of tests are not.
 SIMULATES := $(foreach crate,wire net hosts model,--config profile.dev.package.hopyard-$(crate).opt-level=2)
 # Property tests draw the same cases each time, so that a change is judged by what it changes; SEED=$$RANDOM explores.
 SEED    ?= 1
