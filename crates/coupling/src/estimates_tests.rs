@@ -1,4 +1,4 @@
-//! Hopyard's Minstrel-HT beside that of a kernel: both learn of the same tries, and print the same estimates.
+//! Compares Hopyard's Minstrel-HT with a kernel's. Both get the same reports, and their estimates must be equal.
 //!
 //! Linux renews its statistics with the first report after more than twelve ticks (`HZ / 20`; ticks come with 250 Hz,
 //! at whole multiples of 4 ms of the simulated time). Hopyard's rate control gets the same reports at the time of the
@@ -37,7 +37,7 @@ struct Told {
 /// A network that keeps the reports for its first kernel.
 struct Recorder<'a> {
     hosts: &'a mut Hosts<(Meters, ())>,
-    /// The flags of the rates of each frame, by its number: only reports of sessions repeat them.
+    /// The flags of each frame's rates, by the frame's number. Most reports leave the flags out.
     series: BTreeMap<u64, Vec<u16>>,
     told: Vec<Told>,
 }
