@@ -18,8 +18,9 @@ FUZZ_MS ?= 4000
 FUZZ    := --locked --manifest-path fuzz/Cargo.toml --target-dir target
 # So is the loader of the variants for a running kernel, which alone needs clang, bpftool and libbpf.
 EBPF    := --locked --manifest-path ebpf/Cargo.toml --target-dir target
-# Whole networks are simulated by tests of both languages: what simulates is optimised for them. Files of tests are not.
-SIMULATES := $(foreach crate,wire net hosts model,--config profile.dev.package.hopyard-$(crate).opt-level=2)
+# Whole networks are simulated by tests of both languages: what simulates is optimised for them, and so is the core of Python, in which the
+# generic parts are compiled. Files of tests are not.
+SIMULATES := $(foreach crate,wire net hosts model py,--config profile.dev.package.hopyard-$(crate).opt-level=2)
 # Property tests draw the same cases each time, so that a change is judged by what it changes; SEED=$$RANDOM explores.
 SEED    ?= 1
 
@@ -56,14 +57,15 @@ test-ebpf:
 	$(call counted,cargo test $(EBPF) --quiet)
 
 # As many processes as the machine has processors; the tests of one file run in one process, which shares its fixtures.
+PYTEST := SIMULATES="$(SIMULATES)" $(DEV)/bin/python -m pytest --numprocesses auto --dist loadfile
 test-python: $(DEV)/installed
-	$(DEV)/bin/python -m pytest --numprocesses auto --dist loadfile
+	$(PYTEST)
 
-# The tests that lacked something in another run, whose output the file SKIPPED is: whole files of Rust and of Python, and with them
-# all that did not lack anything. `.ci/run` runs these a second time.
+# The tests that lacked something in another run, whose output the file SKIPPED is: of Rust whole files, and with them what did not lack
+# anything. `.ci/run` runs these a second time.
 SKIPPED ?= /dev/null
 LACKING        = $(shell sed -n 's/^skipped: .*\t\([a-z0-9_]*\)::.*/\1/p' $(SKIPPED) | sort -u)
-LACKING_PYTHON = $(shell sed -n 's/^SKIPPED \[[0-9]*\] \([^:]*\):.*/\1/p' $(SKIPPED) | sort -u)
+LACKING_PYTHON = $(shell sed -n 's/^SKIPPED \(tests[^[ ]*\).*/\1/p' $(SKIPPED) | sort -u)
 
 test-skipped: test-skipped-rust test-skipped-python
 
@@ -73,10 +75,9 @@ test-skipped-rust:
 	$(if $(LACKING),$(call counted,PROPTEST_RNG_SEED=$(SEED) cargo test $(SIMULATES) --locked --workspace --quiet \
 	    $(if $(filter hopyard_%,$(LACKING)),--lib) $(addprefix --test=,$(filter-out hopyard_%,$(LACKING)))))
 
-# Where the place of one is no file with tests, all are run.
+# A test that lacked something for one parameter is run for all of them.
 test-skipped-python: $(DEV)/installed
-	$(if $(LACKING_PYTHON),$(DEV)/bin/python -m pytest --numprocesses auto --dist loadfile \
-	    $(if $(filter-out tests/test_%,$(LACKING_PYTHON)),tests,$(LACKING_PYTHON)))
+	$(if $(LACKING_PYTHON),$(PYTEST) $(LACKING_PYTHON))
 
 lint: lint-rust lint-python
 

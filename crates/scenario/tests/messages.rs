@@ -236,7 +236,7 @@ fn large_series_and_networks_are_warned_of() {
     assert_eq!(warnings(&[]), "");
     let series = warnings(&[("measure.series", "[\"cwnd\"]"), ("measure.interval", "10 us")]);
     assert!(series.contains("about 100 million rows"), "{series}");
-    let nodes = warnings(&[("nodes.count", "1000000")]);
+    let nodes = warnings(&[("nodes.count", "500000")]);
     assert!(nodes.contains("GB of memory"), "{nodes}");
 }
 
