@@ -253,15 +253,18 @@ def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
 
     results = hopyard.run(
         hopyard.Scenario(**{**TWO, "duration": "2 s", "runs": 1}),
-        set={"flow.stack": ["hopyard", "linux"]},
-        series=["hops", "cwnd"],
+        set={"flow.tcp": "westwood_plus", "flow.stack": ["hopyard", "linux"]},
+        series=["hops", "cwnd", "bandwidth"],
     )
+    # Hopyard routes in both cases.
+    of_hops = [row for row in results.series.to_pylist() if row["quantity"] == "hops"]
+    assert {(row["flow.stack"], row["value"]) for row in of_hops} == {("hopyard", 2.0), ("linux", 2.0)}
 
     def notes(figure: Any) -> str:
         return " ".join(figure.get_supxlabel().split())
 
-    none = "Left out, with no samples of hops: stack = linux."
-    assert none in notes(results.plot_series("hops"))
+    none = "Left out, with no samples of bandwidth: stack = linux."
+    assert none in notes(results.plot_series("bandwidth"))
     assert "Left out" not in notes(results.plot_series("cwnd"))
 
 

@@ -44,7 +44,7 @@ pub struct Sampled<'a> {
     pub samples: &'a [Sample],
     pub meters: &'a Meters,
     pub ends: Ends,
-    /// The hops of its route from a time on, where kernels route.
+    /// The hops of its route from a time on, where kernels route; empty where Hopyard does.
     pub hops: &'a [(Time, Option<usize>)],
     /// The time between two samples.
     pub interval: Span,
@@ -52,10 +52,11 @@ pub struct Sampled<'a> {
     pub end: Time,
 }
 
-/// Puts the series of a flow in the place of the rows that its number has.
+/// Puts the series of a flow in the place of the rows that its number has. The hops that Hopyard's routing counts stay.
 pub fn series(rows: &mut Vec<SeriesRow>, number: usize, quantities: &[Quantity], sampled: Sampled<'_>) {
     let flow = number as u32;
-    rows.retain(|row| row.flow != flow);
+    let stays = |row: &SeriesRow| sampled.hops.is_empty() && row.quantity == Quantity::Hops.name();
+    rows.retain(|row| row.flow != flow || stays(row));
     for &quantity in quantities {
         let row = |(at, value): (Time, f64)| SeriesRow {
             flow,
@@ -133,6 +134,8 @@ fn mean_cwnd(samples: &[Sample], measure_from: Time, end: Time) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use hopyard_model::address::NodeId;
 
     use super::*;
@@ -145,5 +148,27 @@ mod tests {
         let row = self::program(1, &program, &ProgramState::default());
         assert_eq!(shlex::split(&row.command).as_ref(), Some(&program.arguments), "{}", row.command);
         assert!(row.command.starts_with("sh -c ") && row.command.ends_with(" plain"), "{}", row.command);
+    }
+
+    #[test]
+    fn hops_are_those_of_whoever_routes() {
+        let at = Time::from_millis;
+        let second = Span::from_secs(1);
+        let meters = Meters::new(Time::ZERO, second, &[], false);
+        let ends = (Ipv4Addr::LOCALHOST, 34999, Ipv4Addr::LOCALHOST, 49151);
+        let row = |flow, quantity: Quantity, time_s, value| {
+            let (quantity, unit) = (quantity.name(), quantity.unit());
+            SeriesRow { flow, time_s, quantity, unit, value }
+        };
+        let found = |hops: &[(Time, Option<usize>)]| {
+            let of_network = [(0, Quantity::Cwnd, 4.0), (0, Quantity::Hops, 5.0), (1, Quantity::Cwnd, 6.0)];
+            let mut rows = of_network.map(|(flow, quantity, value)| row(flow, quantity, 1.0, value)).to_vec();
+            let sampled = Sampled { samples: &[], meters: &meters, ends, hops, interval: second, end: at(3_000) };
+            series(&mut rows, 0, &[Quantity::Cwnd, Quantity::Hops], sampled);
+            rows.into_iter().map(|it| (it.flow, it.quantity, it.time_s, it.value)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&[]), [(0, "hops", 1.0, 5.0), (1, "cwnd", 1.0, 6.0)]);
+        let of_kernels = [(at(500), Some(2)), (at(1_500), None), (at(2_500), Some(3))];
+        assert_eq!(found(&of_kernels), [(0, "hops", 1.0, 2.0), (1, "cwnd", 1.0, 6.0), (0, "hops", 3.0, 3.0)]);
     }
 }
