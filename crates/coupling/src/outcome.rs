@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn hops_are_those_of_whoever_routes() {
-        let at = Time::from_millis;
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
         let second = Span::from_secs(1);
         let meters = Meters::new(Time::ZERO, second, &[], false);
         let ends = (Ipv4Addr::LOCALHOST, 34999, Ipv4Addr::LOCALHOST, 49151);
@@ -163,12 +163,12 @@ mod tests {
         let found = |hops: &[(Time, Option<usize>)]| {
             let of_network = [(0, Quantity::Cwnd, 4.0), (0, Quantity::Hops, 5.0), (1, Quantity::Cwnd, 6.0)];
             let mut rows = of_network.map(|(flow, quantity, value)| row(flow, quantity, 1.0, value)).to_vec();
-            let sampled = Sampled { samples: &[], meters: &meters, ends, hops, interval: second, end: at(3_000) };
+            let sampled = Sampled { samples: &[], meters: &meters, ends, hops, interval: second, end: at(3000) };
             series(&mut rows, 0, &[Quantity::Cwnd, Quantity::Hops], sampled);
             rows.into_iter().map(|it| (it.flow, it.quantity, it.time_s, it.value)).collect::<Vec<_>>()
         };
         assert_eq!(found(&[]), [(0, "hops", 1.0, 5.0), (1, "cwnd", 1.0, 6.0)]);
-        let of_kernels = [(at(500), Some(2)), (at(1_500), None), (at(2_500), Some(3))];
+        let of_kernels = [(at(500), Some(2)), (at(1500), None), (at(2500), Some(3))];
         assert_eq!(found(&of_kernels), [(0, "hops", 1.0, 2.0), (1, "cwnd", 1.0, 6.0), (0, "hops", 3.0, 3.0)]);
     }
 }
