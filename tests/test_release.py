@@ -122,6 +122,7 @@ def test_the_page_that_runs_a_scenario_gives_a_table_and_a_plot(
     table, plot = compare(scenario, "newreno, vegas", 2, "goodput")
     lines = table.splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["newreno", "vegas", "vegas"]
+    assert lines[0] == "Goodput: mean and 95 % interval of 2 runs, kbit/s"
     assert lines[3].startswith("vegas minus newreno: ")
     assert plot.lstrip().startswith("<?xml")
     with pytest.raises(hopyard.ScenarioError, match="vegsa"):
