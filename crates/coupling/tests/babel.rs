@@ -98,7 +98,7 @@ fn links() -> String {
 }
 
 fn scenario(kind: &Kind, seed: u64) -> Scenario {
-    let folder = std::env::temp_dir().join(format!("hopyard-babel-{}", std::process::id()));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("babel-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("links.csv"), links()).expect("written");
     let name = folder.join("test.toml").display().to_string();
