@@ -183,6 +183,14 @@ def test_differences_lie_along_numbers() -> None:
         assert len(made([{keys: n} for n in ("3", "4", "5")]).plot().axes) == 1
 
 
+def test_whole_numbers_have_no_ticks_between_them() -> None:
+    values = [{"tcp.window": n, "flow.tcp": tcp} for tcp in ("reno", "vegas") for n in ("3", "4", "5", "6")]
+    both, means = made(values).plot(), made(values).plot(kind="lines")
+    assert (len(both.axes), len(means.axes)) == (2, 1)
+    for axis in both.axes + means.axes:
+        assert all(float(tick).is_integer() for tick in axis.get_xticks())
+
+
 def test_blocks_have_the_case_first_that_others_are_compared_with() -> None:
     values = [{"routing.protocol": p, "flow.tcp": t} for p in ("aodv", "dsdv") for t in ("reno", "sack", "vegas")]
     left, right = made(values).plot().axes

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 # Others take `mpl` from here, so that it is imported in this way alone.
 __all__ = ["LETTER", "MARKERS", "MOST_PANELS", "PANEL", "STYLE", "Plot"]
 __all__ += ["COLOURS", "STROKES", "Ticks", "colours", "columns", "grid", "legend", "legend_of", "log_scale"]
-__all__ += ["from_zero", "mpl", "note", "on_page", "picture", "rows_of", "style", "ticks", "title", "width_of"]
+__all__ += ["from_zero", "mpl", "note", "on_page", "picture", "rows_of", "style", "ticks", "title", "whole_ticks"]
+__all__ += ["width_of"]
 
 # Okabe and Ito's colours, which people who are colour-blind can tell apart too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7F7F7F")
@@ -321,6 +322,12 @@ def from_zero(axis: Axes) -> None:
     if low > 0:
         # The margin that the axis has is a part of the distance between its lowest and its highest value.
         axis.set_ylim(0, 1.04 * high)
+
+
+def whole_ticks(axis: Axes, places: Sequence[float]) -> None:
+    """Puts no tick between whole numbers, such as those of nodes, where all values along the axis are whole."""
+    if all(float(place).is_integer() for place in places):
+        axis.xaxis.get_major_locator().set_params(integer=True)
 
 
 def log_scale(axis: Any, places: Sequence[float] = ()) -> None:
