@@ -326,8 +326,10 @@ def from_zero(axis: Axes) -> None:
 
 def whole_ticks(axis: Axes, places: Sequence[float]) -> None:
     """Puts no tick between whole numbers, such as those of nodes, where all values along the axis are whole."""
+    from matplotlib.ticker import MaxNLocator
+
     if all(float(place).is_integer() for place in places):
-        axis.xaxis.get_major_locator().set_params(integer=True)
+        axis.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
 
 
 def log_scale(axis: Any, places: Sequence[float] = ()) -> None:
