@@ -16,7 +16,7 @@ import pytest
 from hopyard import Estimate
 from hopyard.cli.output import save_plot
 from hopyard.plot import differences
-from hopyard.plot.canvas import grid
+from hopyard.plot.canvas import STYLE, colours, grid, mpl
 from hopyard.plot.compare import comparison
 from hopyard.plot.series import over_time
 from hopyard.results.results import Results
@@ -281,6 +281,13 @@ def test_twenty_flows_have_twenty_colours() -> None:
     lines = figure.axes[0].get_lines()
     assert len({str(line.get_color()) for line in lines}) == 20
     assert figure.axes[-1].get_ylabel() == "flow"
+
+
+@pytest.mark.parametrize("count", [2, 7, 8, 20])
+def test_in_grey_no_colour_is_as_pale_as_the_grid(count: int) -> None:
+    grey = [np.dot(mpl.colors.to_rgb(each), (0.299, 0.587, 0.114)) for each in colours(count)]
+    assert len(grey) == count
+    assert max(grey) < 0.75 < mpl.colors.to_rgb(STYLE["grid.color"])[0] - 0.1
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])

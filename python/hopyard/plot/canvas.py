@@ -269,7 +269,8 @@ def colours(count: int) -> list[Any]:
     if count <= len(COLOURS):
         return list(COLOURS[:count])
     scale = mpl.colormaps["viridis"]
-    return [scale(0.95 * index / (count - 1)) for index in range(count)]
+    # Its last part is yellow: in grey as pale as the lines of the grid.
+    return [scale(0.82 * index / (count - 1)) for index in range(count)]
 
 
 def title(axis: Axes, text: str, width: float = PANEL) -> None:
