@@ -259,6 +259,16 @@ def test_a_time_line_has_a_row_for_each_thing(results: Results) -> None:
     spans = [(side.min(), side.max()) for side in sides]
     assert spans[:3] == [(0, 1), (1, 2), (2, 3)]
     assert [text.get_text() for text in first.texts][:2] == ["1", "2"]
+    (said,) = (text.get_text() for text in figure.texts)
+    assert said.startswith("Run 0. Grey: no route or not delivered.")
+    # In a column, no text is wider than its span.
+    narrow = results.plot_timeline(width="column")
+    narrow.draw_without_rendering()
+    axis = narrow.axes[0]
+    assert len(axis.texts) < len(first.texts)
+    for text in axis.texts:
+        second_of = axis.transData.transform([(1, 0)])[0, 0] - axis.transData.transform([(0, 0)])[0, 0]
+        assert text.get_window_extent().width <= second_of
     # Only reno has judged losses, and changes of routes.
     assert "flow 0: losses, as judged" not in row_names(second)
     (legend,) = figure.legends

@@ -107,6 +107,18 @@ class Plot(Figure):
         FigureCanvasAgg(self)
         #: What a page says of places that are pointed at: the axes, the place in their data, the text.
         self.tips: list[tuple[Axes, float, float, str]] = []
+        #: Texts that are to be shown if they fit between two places along their axis.
+        self.fitting: list[tuple[mpl.text.Text, float, float]] = []
+
+    def fit(self) -> None:
+        """Takes away what does not fit at the width that the figure has."""
+        self.draw_without_rendering()
+        for text, begin, end in self.fitting:
+            assert text.axes is not None
+            (left, _), (right, _) = text.axes.transData.transform([(begin, 0), (end, 0)])
+            if text.get_window_extent().width > right - left:
+                text.remove()
+        self.fitting.clear()
 
     def tip(self, axis: Axes, x: float, y: float, text: str) -> None:
         """Adds the text that a page shows where this place is pointed at."""

@@ -125,7 +125,9 @@ class Results(Measured):
         from hopyard.plot.canvas import on_page, width_of
         from hopyard.plot.timeline import timeline
 
-        return on_page(width_of(width), lambda: timeline(self, run))
+        figure = on_page(width_of(width), lambda: timeline(self, run))
+        figure.fit()
+        return figure
 
     def plot_segments(
         self,
