@@ -391,6 +391,17 @@ def test_a_keyboard_reaches_and_uses_every_control(window: browser.Browser) -> N
 
 
 @in_browser
+def test_a_thinned_recording_says_what_it_has(window: browser.Browser) -> None:
+    for rows, expected in (
+        (400, r"frames: one slice of [\d.]+ s in \d+, as far as there is room, and none of the others"),
+        (1, ""),
+    ):
+        hopyard.replay(SHORT, window.folder / "few.html", rows=rows)
+        window.open((window.folder / "few.html").as_uri())
+        assert re.search(rf"thinned: \d+ of \d+ {expected}", window.value("document.body.innerText"))
+
+
+@in_browser
 def test_a_replay_on_paper_has_its_map(window: browser.Browser) -> None:
     window.size(1280, 800)
     window.open(f"file://{window.folder}/two.html#t=3")
