@@ -129,12 +129,15 @@ def test_the_case_that_others_are_compared_with_is_there(short: Path, tmp_path: 
     ):
         for words in (
             ["show", tmp_path / "o"],
+            ["show", tmp_path / "o", "--format", "latex"],
             ["plot", tmp_path / "o"],
             ["run", short, "--set", "flow.tcp=newreno,vegas"],
         ):
             done = command(*words, "--against", given)
             said = expected.replace("seed, flow.tcp", "flow.tcp") if words[0] == "run" else expected
             assert (done.exit_code, said in done.stderr) == (2, True), done.stderr
+            # A file into which a table is written has none, rather than half of it.
+            assert done.stdout == ""
     done = command("show", tmp_path / "o", "--against", "flow.tcp=vegas")
     assert (done.exit_code, done.stdout.count("run by run")) == (0, 1)
     assert "difference from tcp = vegas" in done.stdout

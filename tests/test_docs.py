@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 
 import click
@@ -212,6 +213,19 @@ def run_line(line: str, where: str) -> None:
     assert done.exit_code == 0, f"{where}: {line}\n{done.output}"
     if output:
         Path(output).write_text(done.stdout, encoding="utf-8")
+
+
+def test_settings_of_the_examples_are_right_as_printed() -> None:
+    """Commands of the pages are made shorter here, or are not run: their settings are looked at as they are."""
+    texts = [block.text.replace("\\\n", " ") for page in MARKDOWN for block in blocks(page)]
+    lines = [line for text in texts for line in text.splitlines() if re.match(r"(\$ )?hopyard \w+ examples/", line)]
+    assert len(lines) > 2
+    for line in lines:
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        files = [word for word in words if re.fullmatch(r"examples/[\w/.-]+\.toml", word)]
+        pairs = [each for each in pairwise(words) if each[0] in ("--set", "--with")]
+        done = CliRunner().invoke(main, ["check", *(str(ROOT / file) for file in files), *chain.from_iterable(pairs)])
+        assert done.exit_code == 0, f"{line}\n{done.output}"
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=name)

@@ -16,7 +16,7 @@ import pytest
 from hopyard import Estimate
 from hopyard.cli.output import save_plot
 from hopyard.plot import differences
-from hopyard.plot.canvas import grid
+from hopyard.plot.canvas import STYLE, colours, grid, mpl
 from hopyard.plot.compare import comparison
 from hopyard.plot.series import over_time
 from hopyard.results.results import Results
@@ -183,6 +183,14 @@ def test_differences_lie_along_numbers() -> None:
         assert len(made([{keys: n} for n in ("3", "4", "5")]).plot().axes) == 1
 
 
+def test_whole_numbers_have_no_ticks_between_them() -> None:
+    values = [{"tcp.window": n, "flow.tcp": tcp} for tcp in ("reno", "vegas") for n in ("3", "4", "5", "6")]
+    both, means = made(values).plot(), made(values).plot(kind="lines")
+    assert (len(both.axes), len(means.axes)) == (2, 1)
+    for axis in both.axes + means.axes:
+        assert all(float(tick).is_integer() for tick in axis.get_xticks())
+
+
 def test_blocks_have_the_case_first_that_others_are_compared_with() -> None:
     values = [{"routing.protocol": p, "flow.tcp": t} for p in ("aodv", "dsdv") for t in ("reno", "sack", "vegas")]
     left, right = made(values).plot().axes
@@ -251,6 +259,16 @@ def test_a_time_line_has_a_row_for_each_thing(results: Results) -> None:
     spans = [(side.min(), side.max()) for side in sides]
     assert spans[:3] == [(0, 1), (1, 2), (2, 3)]
     assert [text.get_text() for text in first.texts][:2] == ["1", "2"]
+    (said,) = (text.get_text() for text in figure.texts)
+    assert said.startswith("Run 0. Grey: no route or not delivered.")
+    # In a column, no text is wider than its span.
+    narrow = results.plot_timeline(width="column")
+    narrow.draw_without_rendering()
+    axis = narrow.axes[0]
+    assert len(axis.texts) < len(first.texts)
+    for text in axis.texts:
+        second_of = axis.transData.transform([(1, 0)])[0, 0] - axis.transData.transform([(0, 0)])[0, 0]
+        assert text.get_window_extent().width <= second_of
     # Only reno has judged losses, and changes of routes.
     assert "flow 0: losses, as judged" not in row_names(second)
     (legend,) = figure.legends
@@ -273,6 +291,13 @@ def test_twenty_flows_have_twenty_colours() -> None:
     lines = figure.axes[0].get_lines()
     assert len({str(line.get_color()) for line in lines}) == 20
     assert figure.axes[-1].get_ylabel() == "flow"
+
+
+@pytest.mark.parametrize("count", [2, 7, 8, 20])
+def test_in_grey_no_colour_is_as_pale_as_the_grid(count: int) -> None:
+    grey = [np.dot(mpl.colors.to_rgb(each), (0.299, 0.587, 0.114)) for each in colours(count)]
+    assert len(grey) == count
+    assert max(grey) < 0.75 < mpl.colors.to_rgb(STYLE["grid.color"])[0] - 0.1
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])

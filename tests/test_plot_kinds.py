@@ -118,11 +118,13 @@ def test_the_spread_of_runs(folder: Path) -> None:
     with pytest.raises(ValueError, match="lines need numbers along the axis, found newreno, vegas"):
         results.plot("goodput", kind="lines")
     assert results.plot("goodput", kind="bars").axes[0].patches
+    with pytest.raises(ValueError, match=r"a plot of the kind box has all cases .*; expected no x, found 'flow.tcp'"):
+        results.plot("goodput", "flow.tcp", kind="box")
 
 
 def test_a_run_of_a_folder_is_drawn(folder: Path) -> None:
-    words = ("--set", "flow.tcp=newreno,vegas", "--set", "measure.routes=flows", "--segments", "--runs", "2")
-    result = CliRunner().invoke(main, ["run", "chain.toml", *words, "--out", "o", "--quiet"])
+    words = ("--set", "flow.tcp=newreno,vegas", "--set", "measure.routes=flows", "--series", "cwnd", "--segments")
+    result = CliRunner().invoke(main, ["run", "chain.toml", *words, "--runs", "2", "--out", "o", "--quiet"])
     assert result.exit_code == 0, result.output
     drawn: list[tuple[tuple[str, ...], str]] = [
         (("--kind", "timeline", "--run", "1"), "timeline.png"),
@@ -138,6 +140,7 @@ def test_a_run_of_a_folder_is_drawn(folder: Path) -> None:
         (("--kind", "map"), "expected a time for the map, as --at 30s"),
         (("--kind", "map", "--at", "2s", "--measure", "delay"), "--kind map is of a run: --measure cannot be used"),
         (("--at", "2s"), "--at is the time of a map: expected --kind map with it"),
+        (("--series", "cwnd", "--run", "7"), "'cwnd' was not sampled in run 7; sampled were: runs 0..1"),
         (("--kind", "timeline", "--run", "7"), "nothing with a time was recorded in run 7"),
         (("--kind", "bars", "--against", "flow.tcp=vegas"), "a plot of the kind bars has no differences"),
         (("--width", "page"), "expected column, text or inches from 2 to 40, found 'page'"),

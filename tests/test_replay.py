@@ -69,6 +69,8 @@ def test_a_run_of_results_is_made_again(tmp_path: Path) -> None:
     result = command("replay", tmp_path / "results", "--against", "flow.tcp=vegas", "-o", tmp_path / "two.html")
     assert result.exit_code == 0
     assert len(recordings((tmp_path / "two.html").read_text())) == 2
+    result = command("replay", tmp_path / "results", "--run", 7, "-o", tmp_path / "none.html")
+    assert f"{tmp_path / 'results'} has no finished run 7: expected --run N with N of 0..1" in result.output
 
 
 def test_another_digest_than_in_the_results_is_an_error() -> None:
@@ -86,6 +88,10 @@ def test_recordings_are_shown_later(short: Path, tmp_path: Path) -> None:
         assert command("replay", short, "--seed", seed, "-o", file).exit_code == 0
     assert command("replay", *files, "-o", tmp_path / "both.html").exit_code == 0
     assert recordings((tmp_path / "both.html").read_text()) == [file.read_bytes() for file in files]
+    for option in ("--run", "--rows", "--seed"):
+        result = command("replay", *files, option, 2, "-o", tmp_path / "not.html")
+        assert result.exit_code == 2
+        assert "recordings are shown as they are" in result.output
 
 
 def test_a_recording_is_the_same_each_time(short: Path, tmp_path: Path) -> None:
@@ -96,14 +102,26 @@ def test_a_recording_is_the_same_each_time(short: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--set", "flow.tcp=newreno,vegas,cubic"], "expected one case of flow.tcp=newreno; flow.tcp=vegas;"),
+        (["--set", "flow.tcp=newreno,vegas,cubic"], "found 3: flow.tcp=newreno; flow.tcp=vegas; flow.tcp=cubic;"),
         (["--against", "flow.tcp=vegas"], "no compared key is called 'flow.tcp'; all runs are of one case"),
-        (["--set", "flow.tcp=newreno,vegas", "--case", "foo=1"], "called 'foo'; there are flow.tcp"),
-        (["--set", "flow.tcp=newreno,vegas", "--case", "flow.tcp=bic"], "found 0 with flow.tcp=bic"),
+        (["--set", "flow.tcp=newreno,vegas", "--case", "foo=1"], "called 'foo'; expected flow.tcp"),
+        (
+            ["--set", "flow.tcp=newreno,vegas", "--case", "flow.tcp=bic"],
+            "no case has flow.tcp=bic: expected one of flow.tcp=newreno",
+        ),
+        (
+            ["--set", "flow.tcp=newreno,vegas", "--set", "nodes.spacing=150 m,180 m", "--case", "flow.tcp=vegas"],
+            "found 2 with flow.tcp=vegas: flow.tcp=vegas,nodes.spacing=150 m; flow.tcp=vegas,nodes.spacing=180 m",
+        ),
+        (
+            ["--set", "flow.tcp=vegas", "--against", "flow.tcp=vegas"],
+            "expected another case beside flow.tcp=vegas, which --against names, found none",
+        ),
         (["--case", "vegas"], "expected KEY=VALUE, such as flow.tcp=vegas, found 'vegas'"),
         (["--rows", "0"], "0 is not in the range"),
         (["--set", "flow.tcp=newreno,vegas", "-o", "x.hopyard-replay"], "a recording is of one run, found 2"),
         (["-o", "nowhere/x.html"], "nowhere/x.html"),
+        (["-o", "x.pdf"], "x.pdf: expected a name that ends in .html, or in .hopyard-replay for the recording alone"),
     ],
 )
 def test_what_cannot_be_shown_is_an_error(
@@ -113,7 +131,7 @@ def test_what_cannot_be_shown_is_an_error(
     result = command("replay", short, *arguments)
     assert result.exit_code in (2, 3)
     assert told in result.output
-    assert not list(tmp_path.glob("*.html"))
+    assert list(tmp_path.iterdir()) == [short]
 
 
 def test_where_no_page_can_be_is_known_before_the_run(
@@ -146,12 +164,12 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.hopyard-replay").write_bytes(b"something else")
     result = command("replay", tmp_path / "a.hopyard-replay", "-o", tmp_path / "a.html")
     assert result.exit_code == 2
-    assert "expected one of this version, which begins with" in result.output
+    assert "a.hopyard-replay: expected a recording of this version, which begins with" in result.output
     made = hopyard.replay(SHORT, tmp_path / "b.hopyard-replay")
     made.write_bytes(made.read_bytes()[:-100])
     result = command("replay", made, "-o", tmp_path / "b.html")
     assert result.exit_code == 2
-    assert f"expected a whole one, found {made.stat().st_size} bytes: " in result.output
+    assert f"{made}: expected a whole recording, found {made.stat().st_size} bytes: " in result.output
     assert not (tmp_path / "b.html").exists()
     with pytest.raises(ValueError, match="expected one recording, or two to be compared, found 0"):
         page([])
@@ -370,6 +388,17 @@ def test_a_keyboard_reaches_and_uses_every_control(window: browser.Browser) -> N
     window.until("document.querySelector('#events .now')")
     assert window.value("document.activeElement.matches('#events .now')")
     assert window.errors == []
+
+
+@in_browser
+def test_a_thinned_recording_says_what_it_has(window: browser.Browser) -> None:
+    for rows, expected in (
+        (400, r"frames: one slice of [\d.]+ s in \d+, as far as there is room, and none of the others"),
+        (1, ""),
+    ):
+        hopyard.replay(SHORT, window.folder / "few.html", rows=rows)
+        window.open((window.folder / "few.html").as_uri())
+        assert re.search(rf"thinned: \d+ of \d+ {expected}", window.value("document.body.innerText"))
 
 
 @in_browser

@@ -356,7 +356,10 @@ def test_fields_and_marks(folder: Path) -> None:
         made = make(source, folder / "report", command="")
     head = (folder / "report" / "ratios.csv").read_text().splitlines()[0]
     assert head.endswith("Vegas / goodput ratio low,Vegas / goodput ratio high")
-    assert "times (" in made.page.read_text()
+    text = made.page.read_text()
+    assert "times (" in text
+    # The heads of the columns are names of senders.
+    assert "<p>Goodput (kbit/s)</p>" in text
 
 
 @pytest.mark.parametrize(

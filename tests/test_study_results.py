@@ -212,6 +212,9 @@ def test_wrong_choices_are_named(folder: Path) -> None:
         result = command("plot", "study.toml", "--out", "store", "--x", x)
         assert result.exit_code == 2
         assert expected in result.output
+    for option, value in (("--most", 5), ("--until-measure", "delay")):
+        result = command("sweep", "study.toml", "--out", "store", option, value)
+        assert (result.exit_code, f"{option} needs --until" in result.output) == (2, True)
     _execute(folder, "UPDATE meta SET value = '999' WHERE key = 'format'")
     result = command("results", "study.toml", "--out", "store")
     assert result.exit_code == 2

@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docutils import nodes
 from pygments.lexers.special import TextLexer
 from sphinx.highlighting import lexers
 from sphinx.util import logging
@@ -152,6 +153,15 @@ def api() -> str:
     return "\n```{eval-rst}\n" + "\n".join(lines) + "```\n"
 
 
+def mark(_app: Sphinx, page: nodes.document) -> None:
+    """Gives tables with a column of meanings classes: where a page is narrow, the meanings have lines of their own."""
+    for table in page.findall(nodes.table):
+        heads = [entry.astext() for head in table.findall(nodes.thead) for entry in head.findall(nodes.entry)]
+        if heads[-1:] == ["meaning"]:
+            table["classes"] += ["meanings", "parameters"] if heads[0] == "parameter" else ["meanings"]
+
+
 def setup(app: Sphinx) -> None:
     """Registers the functions of this file."""
     app.connect("source-read", read)
+    app.connect("doctree-read", mark)

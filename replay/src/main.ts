@@ -217,11 +217,10 @@ class Player {
       for (const name of ["frames", "drops", "wires", "paths"] as const) {
         const { level, rows, seen } = run[name];
         if (rows === seen) continue;
-        const every = 2 ** level;
-        note(
-          `${which}thinned: ${rows} of ${seen} ${name}: all of every ${every}th slice of ` +
-            `${seconds(run.header.slice, 3)} s, as far as there is room, and none of the others`,
-        );
+        const slice = `slice of ${seconds(run.header.slice, 3)} s`;
+        const kept = level === 0 ? `each ${slice}` : `one ${slice} in ${2 ** level}`;
+        const others = level === 0 ? "" : ", and none of the others";
+        note(`${which}thinned: ${rows} of ${seen} ${name}: ${kept}, as far as there is room${others}`);
       }
     });
     if (this.runs.length === 2) {

@@ -9,7 +9,6 @@ import click
 
 from hopyard.cli.options import SET, WITH, Comparing, Named
 from hopyard.cli.output import tell
-from hopyard.files import check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +30,7 @@ def _values(_context: click.Context, _option: click.Parameter, given: str | None
 @click.argument("targets", nargs=-1, required=True, metavar="FILE|FOLDER...", type=Named(exists=True))
 @SET
 @WITH
-@click.option("--run", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="The number of the run.")
+@click.option("--run", type=click.IntRange(0, 2**32 - 1), help="The number of the run.  [default: 0]")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Another seed, of a scenario.")
 @click.option("--case", metavar="KEY=V", callback=_values, help="Of several cases, the one that is shown.")
 @click.option(
@@ -53,7 +52,7 @@ def replay(
     context: click.Context,
     targets: Sequence[Path],
     settings: Mapping[tuple[str, ...], Columns],
-    run: int,
+    run: int | None,
     seed: int | None,
     case: Mapping[str, str] | None,
     against: Mapping[str, str] | None,
@@ -67,18 +66,21 @@ def replay(
     and two recordings stand side by side. The page is one file, which needs neither a server nor a network.
     """
     from hopyard.cli.studies import check_scenarios
-    from hopyard.replaying.page import ENDING, write
+    from hopyard.replaying.page import ENDING, check, check_place, write
     from hopyard.replaying.recording import MOST_ROWS, chosen, of_folder, of_scenario
 
     recorded = [path for path in targets if path.suffix == ENDING]
     output = output or Path(f"{targets[0].resolve().stem}-replay.html")
     if output.resolve() in {path.resolve() for path in targets}:
         raise click.UsageError(f"{output} is what is to be shown: expected another file for the page")
-    check_folder(output)
+    check_place(output)
     if recorded:
-        if len(recorded) < len(targets) or settings or seed is not None or case or against:
+        others = bool(settings or case or against) or {run, seed, rows} != {None}
+        if len(recorded) < len(targets) or others:
             raise click.UsageError("recordings are shown as they are: expected one or two of them, and -o alone")
         recordings = [path.read_bytes() for path in recorded]
+        for path, recording in zip(recorded, recordings, strict=True):
+            check(recording, str(path))
     elif len(targets) > 1:
         raise click.UsageError("expected one scenario or folder of results, or two recordings")
     else:
@@ -87,9 +89,9 @@ def replay(
         if target.is_dir():
             if settings or seed is not None:
                 raise click.UsageError(f"{target} is a folder of results: --case KEY=V chooses among its cases")
-            wanted = of_folder(target, run)
+            wanted = of_folder(target, run or 0)
         else:
-            wanted = of_scenario(target, run, seed, settings)
+            wanted = of_scenario(target, run or 0, seed, settings)
         recordings = [each.record(rows or MOST_ROWS) for each in chosen(wanted, case or {}, against)]
     write(recordings, output)
     shown = f"hopyard replay {output} shows it" if output.suffix == ENDING else "open it in a browser"

@@ -280,6 +280,8 @@ def shown(
 
     if format == "csv":
         from pyarrow.csv import write_csv
+    # Half a table in a file looks like a whole one: what is compared is looked for before the first line.
+    results.firsts(against)
     return printed(show)
 
 

@@ -178,9 +178,7 @@ _MEASURE = click.option(
 @click.option(
     "--most",
     type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    help="The most runs of a point with --until.",
+    help="The most runs of a point with --until.  [default: 1000]",
 )
 @click.option("--retry-failed", is_flag=True, help="Make runs again that failed before.")
 @click.option("--status", is_flag=True, help="Say how far each point is, and run nothing.")
@@ -236,9 +234,9 @@ def _sweep(study: Study, given: dict[str, Any]) -> Outcome:
     if given["until"] is not None:
         named = [given["until_measure"]] if given["until_measure"] else []
         measure = chosen_measures(study, named)[0]
-        until = sweeps.Until(given["until"], measure, given["most"])
-    elif given["until_measure"]:
-        raise click.UsageError("--until-measure needs --until")
+        until = sweeps.Until(given["until"], measure, given["most"] or sweeps.MOST)
+    elif left := [name for name in ("until_measure", "most") if given[name]]:
+        raise click.UsageError(f"--{left[0].replace('_', '-')} needs --until")
     if given["watch"] is not None and given["watch"].suffix not in (".html", ".htm"):
         raise click.UsageError(f"--watch {given['watch']}: expected a name that ends in .html")
     if given["watch"] is not None:

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 # Others take `mpl` from here, so that it is imported in this way alone.
 __all__ = ["LETTER", "MARKERS", "MOST_PANELS", "PANEL", "STYLE", "Plot"]
 __all__ += ["COLOURS", "STROKES", "Ticks", "colours", "columns", "grid", "legend", "legend_of", "log_scale"]
-__all__ += ["from_zero", "mpl", "note", "on_page", "picture", "rows_of", "style", "ticks", "title", "width_of"]
+__all__ += ["from_zero", "mpl", "note", "on_page", "picture", "rows_of", "style", "ticks", "title", "whole_ticks"]
+__all__ += ["width_of"]
 
 # Okabe and Ito's colours, which people who are colour-blind can tell apart too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7F7F7F")
@@ -106,6 +107,18 @@ class Plot(Figure):
         FigureCanvasAgg(self)
         #: What a page says of places that are pointed at: the axes, the place in their data, the text.
         self.tips: list[tuple[Axes, float, float, str]] = []
+        #: Texts that are to be shown if they fit between two places along their axis.
+        self.fitting: list[tuple[mpl.text.Text, float, float]] = []
+
+    def fit(self) -> None:
+        """Takes away what does not fit at the width that the figure has."""
+        self.draw_without_rendering()
+        for text, begin, end in self.fitting:
+            assert text.axes is not None
+            (left, _), (right, _) = text.axes.transData.transform([(begin, 0), (end, 0)])
+            if text.get_window_extent().width > right - left:
+                text.remove()
+        self.fitting.clear()
 
     def tip(self, axis: Axes, x: float, y: float, text: str) -> None:
         """Adds the text that a page shows where this place is pointed at."""
@@ -268,7 +281,8 @@ def colours(count: int) -> list[Any]:
     if count <= len(COLOURS):
         return list(COLOURS[:count])
     scale = mpl.colormaps["viridis"]
-    return [scale(0.95 * index / (count - 1)) for index in range(count)]
+    # Its last part is yellow: in grey as pale as the lines of the grid.
+    return [scale(0.82 * index / (count - 1)) for index in range(count)]
 
 
 def title(axis: Axes, text: str, width: float = PANEL) -> None:
@@ -321,6 +335,14 @@ def from_zero(axis: Axes) -> None:
     if low > 0:
         # The margin that the axis has is a part of the distance between its lowest and its highest value.
         axis.set_ylim(0, 1.04 * high)
+
+
+def whole_ticks(axis: Axes, places: Sequence[float]) -> None:
+    """Puts no tick between whole numbers, such as those of nodes, where all values along the axis are whole."""
+    from matplotlib.ticker import MaxNLocator
+
+    if all(float(place).is_integer() for place in places):
+        axis.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
 
 
 def log_scale(axis: Any, places: Sequence[float] = ()) -> None:

@@ -22,6 +22,7 @@ from hopyard.plot.canvas import (
     rows_of,
     style,
     title,
+    whole_ticks,
 )
 from hopyard.plot.places import POINTS_OF_A_LINE, place
 from hopyard.scenario.axis import numbers
@@ -159,6 +160,7 @@ def _draw(results: Measured, found: Places, x: str | None, kind: str | None) -> 
                 of_panel = [point for point in points if point.panel == panel]
                 _draw_lines(axis, of_panel, places, paints)
                 axis.set_xlabel(f"{along} ({scale[1]})" if scale[1] else str(along))
+                whole_ticks(axis, scale[0])
                 axis.set_ylabel(label)
         else:
             figure, axes = _bars(points, drawn, (along, texts), paints, label, legend)

@@ -23,6 +23,7 @@ from hopyard.plot.canvas import (
     note,
     style,
     title,
+    whole_ticks,
 )
 from hopyard.scenario.axis import numbers
 from hopyard.tables.pairs import signed
@@ -131,6 +132,7 @@ def along(results: Measured, places: Places, firsts: Mapping[int, Case]) -> Plot
                 line(right, apart, look, hollow=True)
             for axis in (left, right):
                 axis.set_xlabel(f"{places.along} ({scale[1]})" if scale[1] else str(places.along))
+                whole_ticks(axis, scale[0])
             left.set_ylabel(places.measure.label)
             right.set_ylabel("\n".join(fold(_difference(places, _names(places, firsts)), 36)))
             title(left, panel)

@@ -19,6 +19,7 @@ from hopyard.plot.canvas import (
     style,
     title,
 )
+from hopyard.scenario.run_numbers import write_numbers
 from hopyard.tables.labels import short_keys, varying
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ def over_time(results: Measured, quantity: str, run: int | None = None) -> Plot:
     chosen = results.series.filter(wanted if run is None else wanted & (pc.field("run") == run))
     if not len(chosen):
         sampled = ", ".join(pc.unique(results.series["quantity"]).to_pylist()) or "nothing"
-        where = "" if run is None else f" in run {run}"
-        raise ValueError(f"{quantity!r} was not sampled{where}; sampled were: {sampled}")
+        runs = write_numbers(pc.unique(results.series.filter(wanted)["run"]).to_pylist())
+        where, there = ("", sampled) if run is None else (f" in run {run}", f"runs {runs}" if runs else sampled)
+        raise ValueError(f"{quantity!r} was not sampled{where}; sampled were: {there}")
     first = pc.min(chosen["run"])
     chosen = chosen.filter(pc.field("run") == first)
     numbers = set(pc.unique(chosen["case"]).to_pylist())

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
     from hopyard.plot.canvas import Plot
     from hopyard.tables.cases import Case
@@ -44,6 +45,8 @@ class _Row:
     #: Begin, end, text, and the place on a scale of colours; none is a span in grey.
     spans: list[tuple[float, float, str, float | None]] = field(default_factory=list)
     instants: dict[str, list[float]] = field(default_factory=dict)
+    #: What a span in grey says.
+    grey: str = ""
 
 
 def timeline(results: Measured, run: int | None = None) -> Plot:
@@ -82,7 +85,7 @@ def timeline(results: Measured, run: int | None = None) -> Plot:
         cut = 0
         for axis, (case, rows) in zip(axes, drawn, strict=True):
             cut += max(len(rows) - MOST_ROWS, 0)
-            _panel(axis, rows[:MOST_ROWS], looks)
+            figure.fitting += _panel(axis, rows[:MOST_ROWS], looks)
             title(axis, heading(results, case), 1.6 * PANEL)
         axes[-1].set_xlabel("time (s)")
         last = max(axis.get_xlim()[1] for axis in axes)
@@ -92,6 +95,10 @@ def timeline(results: Measured, run: int | None = None) -> Plot:
             legend_of(figure, [mpl.lines.Line2D([], [], linestyle="none", **looks[kind]) for kind in kinds], kinds)
         some = f" The first {len(drawn)} of {len(found)} cases." if len(drawn) < len(found) else ""
         some += f" {cut} more rows." if cut else ""
+        greys = [
+            row.grey for _, rows in drawn for row in rows[:MOST_ROWS] if any(span[3] is None for span in row.spans)
+        ]
+        some += f" Grey: {' or '.join(dict.fromkeys(greys))}." if greys else ""
         note(figure, f"Run {number}.{some} Hopyard {results.version}")
     return figure
 
@@ -110,7 +117,9 @@ def _end(results: Measured, case: Case, tables: Any) -> float:
     return max((time for time in times if time is not None), default=1.0)
 
 
-def _panel(axis: Axes, rows: Sequence[_Row], looks: dict[str, dict[str, Any]]) -> None:
+def _panel(axis: Axes, rows: Sequence[_Row], looks: dict[str, dict[str, Any]]) -> list[tuple[Text, float, float]]:
+    """Draws the rows, and gives the texts with their spans."""
+    texts = []
     scale = mpl.colormaps["cividis"]
     place = 0.0
     ticks = []
@@ -124,7 +133,8 @@ def _panel(axis: Axes, rows: Sequence[_Row], looks: dict[str, dict[str, Any]]) -
             if text:
                 light = shade is None or shade > 0.55
                 mid: dict[str, Any] = {"ha": "center", "va": "center", "clip_on": True}
-                axis.text((begin + end) / 2, place, text, fontsize=7.5, color="black" if light else "white", **mid)
+                mid |= {"fontsize": 7.5, "color": "black" if light else "white"}
+                texts.append((axis.text((begin + end) / 2, place, text, **mid), begin, end))
         for kind, times in row.instants.items():
             look = looks[kind]
             thin = len(times) > MANY
@@ -148,6 +158,7 @@ def _panel(axis: Axes, rows: Sequence[_Row], looks: dict[str, dict[str, Any]]) -
         t for row in rows for each in row.instants.values() for t in each
     ]
     axis.set_xlim(0, 1.01 * max(ends, default=1.0))
+    return texts
 
 
 def _by(table: pa.Table, column: str) -> list[tuple[Any, pa.Table]]:
@@ -160,7 +171,7 @@ def _routes(table: pa.Table, end: float) -> list[_Row]:
     found = []
     most = max((hops for hops in table["hops"].to_pylist() if hops), default=1)
     for flow, rows in _by(table, "flow"):
-        row = _Row(f"flow {flow}: hops of its route")
+        row = _Row(f"flow {flow}: hops of its route", grey="no route")
         times = [*rows["time_s"].to_pylist(), end]
         before = rows["hops_before"].to_pylist()[0]
         states = [before, *rows["hops"].to_pylist()]
@@ -197,7 +208,7 @@ def _objects(table: pa.Table, end: float) -> list[_Row]:
     found = []
     for flow, rows in _by(table, "flow"):
         for kind, mine in _by(rows, "kind"):
-            row = _Row(f"flow {flow}: {kind}s")
+            row = _Row(f"flow {flow}: {kind}s", grey="not delivered")
             for written, delivered in zip(mine["written_s"].to_pylist(), mine["delivered_s"].to_pylist(), strict=True):
                 row.spans.append(
                     (written, end if delivered is None else delivered, "", None if delivered is None else 0.35)

@@ -24,6 +24,35 @@ ENDING = ".hopyard-replay"
 _PLACE = "<!--runs-->"
 
 
+def check(recording: bytes, name: str) -> None:
+    """Refuses what is no whole recording.
+
+    Raises:
+        ValueError: with the name.
+    """
+    if not recording.startswith(MAGIC):
+        start = recording[: len(MAGIC)].decode("ascii", errors="replace")
+        expected = f"a recording of this version, which begins with {MAGIC.decode()}"
+        raise ValueError(f"{name}: expected {expected}, found {start or 'nothing'}")
+    try:
+        zlib.decompress(recording[len(MAGIC) :])
+    except zlib.error as error:
+        size = len(recording)
+        raise ValueError(f"{name}: expected a whole recording, found {size} bytes: {error}") from None
+
+
+def check_place(path: Path) -> None:
+    """Refuses a name that promises another file than a page or a recording, and a folder that cannot be written.
+
+    Raises:
+        ValueError: when the name ends in something else.
+        OSError: when the folder cannot be written.
+    """
+    if path.suffix not in (".html", ".htm", ENDING):
+        raise ValueError(f"{path}: expected a name that ends in .html, or in {ENDING} for the recording alone")
+    check_folder(path)
+
+
 def page(recordings: Sequence[bytes]) -> str:
     """The page that shows one recording, or two side by side.
 
@@ -33,15 +62,7 @@ def page(recordings: Sequence[bytes]) -> str:
     if len(recordings) not in (1, 2):
         raise ValueError(f"expected one recording, or two to be compared, found {len(recordings)}")
     for place, recording in enumerate(recordings):
-        if not recording.startswith(MAGIC):
-            start = recording[: len(MAGIC)].decode("ascii", errors="replace")
-            expected = f"one of this version, which begins with {MAGIC.decode()}"
-            raise ValueError(f"recording {place + 1}: expected {expected}, found {start or 'nothing'}")
-        try:
-            zlib.decompress(recording[len(MAGIC) :])
-        except zlib.error as error:
-            size = len(recording)
-            raise ValueError(f"recording {place + 1}: expected a whole one, found {size} bytes: {error}") from None
+        check(recording, f"recording {place + 1}")
     player = Path(__file__).with_name("player.html").read_text(encoding="utf-8")
     packed = (base64.b64encode(each).decode("ascii") for each in recordings)
     scripts = "\n".join(f'<script type="text/plain" class="run">{text}</script>' for text in packed)
@@ -103,7 +124,7 @@ def replay(
     if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows < 1:
         raise ValueError(f"rows: expected a whole number from 1 on, found {rows!r}")
     # A run may take minutes.
-    check_folder(place)
+    check_place(place)
     folder = Path(source) if isinstance(source, str | Path) and Path(source).is_dir() else None
     if folder is not None:
         if seed is not None or set:

@@ -10,6 +10,7 @@ from hopyard.results.provenance import planned
 from hopyard.running import memory
 from hopyard.running.stepping import Simulation
 from hopyard.scenario.plan import plan
+from hopyard.scenario.run_numbers import write_numbers
 from hopyard.store.reading import Reader
 
 if TYPE_CHECKING:
@@ -64,14 +65,16 @@ def of_folder(folder: Path, run: int) -> list[Wanted]:
     Raises:
         ValueError: when no case has ended that run.
     """
-    found = []
+    found, ended = [], set[int]()
     with Reader(folder) as store:
         for case in planned(store, [run], []):
-            kept = store.kept(*case.key).get(run)
-            if kept is not None and kept.digest is not None:
-                found.append(Wanted(case, run, kept.digest))
+            digests = {number: kept.digest for number, kept in store.kept(*case.key).items()}
+            ended |= {number for number, digest in digests.items() if digest is not None}
+            if digests.get(run) is not None:
+                found.append(Wanted(case, run, digests[run]))
     if not found:
-        raise ValueError(f"{folder} has no finished run {run}: expected the number of one, as --run N")
+        there = f"expected --run N with N of {write_numbers(ended)}" if ended else "no run has ended"
+        raise ValueError(f"{folder} has no finished run {run}: {there}")
     return found
 
 
@@ -89,17 +92,26 @@ def chosen(wanted: Sequence[Wanted], case: Mapping[str, str], against: Mapping[s
     known = list(dict.fromkeys(key for each in wanted for key in each.case.settings))
     for key in [*case, *(against or {})]:
         if key not in known:
-            there = f"there are {', '.join(known)}" if known else "all runs are of one case"
+            there = f"expected {' or '.join(known)}" if known else "all runs are of one case"
             raise ValueError(f"no compared key is called {key!r}; {there}")
     first = [each for each in wanted if _has(each, case)]
     if against is not None:
-        others = [each for each in wanted if _has(each, against)]
+        beside = _one([each for each in wanted if _has(each, against)], wanted, against)
+        left = [each for each in first if each is not beside]
+        if not left:
+            raise ValueError(
+                f"expected another case beside {_words(beside, wanted)}, which --against names, found none"
+            )
         # Without --case, the first one is the first of the other cases.
-        left = [each for each in first if each not in others]
-        return [_one(left if case else left[:1], wanted, case), _one(others, wanted, against)]
-    if not case and len(first) in (1, 2):
-        return first
-    return [_one(first, wanted, case)]
+        return [_one(left if case else left[:1], wanted, case), beside]
+    if case:
+        return [_one(first, wanted, case)]
+    if len(first) > 2:
+        raise ValueError(
+            f"expected one case, or two that are compared, found {len(first)}: {_list(first, wanted)}; --case and "
+            "--against choose"
+        )
+    return first
 
 
 def _has(each: Wanted, values: Mapping[str, str]) -> bool:
@@ -109,10 +121,18 @@ def _has(each: Wanted, values: Mapping[str, str]) -> bool:
 def _one(found: Sequence[Wanted], wanted: Sequence[Wanted], values: Mapping[str, str]) -> Wanted:
     if len(found) == 1:
         return found[0]
-    asked = ", ".join(f"{key}={value}" for key, value in values.items()) or "one case"
-    there = "; ".join(_words(each) for each in wanted[:8]) + ("; ..." if len(wanted) > 8 else "")
-    raise ValueError(f"expected one case of {there}, found {len(found)} with {asked}; --case and --against choose")
+    asked = ",".join(f"{key}={value}" for key, value in values.items())
+    if not found:
+        raise ValueError(f"no case has {asked}: expected one of {_list(wanted, wanted)}")
+    raise ValueError(f"expected values that one case has, found {len(found)} with {asked}: {_list(found, wanted)}")
 
 
-def _words(each: Wanted) -> str:
-    return ",".join(f"{key}={value}" for key, value in each.case.settings.items()) or each.case.scenario
+def _list(cases: Sequence[Wanted], wanted: Sequence[Wanted]) -> str:
+    return "; ".join(_words(each, wanted) for each in cases[:8]) + ("; ..." if len(cases) > 8 else "")
+
+
+def _words(each: Wanted, wanted: Sequence[Wanted]) -> str:
+    """The values that tell a case from the others, as --case takes them."""
+    settings = each.case.settings
+    telling = [key for key in settings if any(other.case.settings.get(key) != settings[key] for other in wanted)]
+    return ",".join(f"{key}={settings[key]}" for key in telling or settings) or each.case.scenario

@@ -98,6 +98,10 @@ class Results(Measured):
             raise ValueError(f"no run has the measure {measure}: there is nothing to draw")
         if kind is not None and against is not None:
             raise ValueError(f"against: a plot of the kind {kind} has no differences; expected no kind")
+        if kind in ("box", "cdf") and x is not None:
+            raise ValueError(
+                f"x: a plot of the kind {kind} has all cases beside one another; expected no x, found {x!r}"
+            )
         if kind in ("box", "cdf"):
             return on_page(width_of(width), lambda: spread(self, measure, kind))
         return on_page(width_of(width), lambda: comparison(self, measure, x, kind, against))
@@ -121,7 +125,9 @@ class Results(Measured):
         from hopyard.plot.canvas import on_page, width_of
         from hopyard.plot.timeline import timeline
 
-        return on_page(width_of(width), lambda: timeline(self, run))
+        figure = on_page(width_of(width), lambda: timeline(self, run))
+        figure.fit()
+        return figure
 
     def plot_segments(
         self,

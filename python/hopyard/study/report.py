@@ -129,7 +129,10 @@ def _shown(grid: Grid, source: Source) -> dict[str, Any]:
     rows = [
         (labels, [([], None) if cell is None else _cell(cell, grid) for cell in cells]) for labels, cells in grid.rows
     ]
-    return {"grid": grid, "heads": heads, "rows": rows}
+    # Above columns that are named after values of axes alone, no head says what is measured, and in which unit.
+    measures = {measure for labels, measure in grid.columns if any(labels)}
+    measured = source.values.label(measures.pop()) if len(measures) == 1 else ""
+    return {"grid": grid, "measured": measured, "heads": heads, "rows": rows}
 
 
 def _cell(cell: Cell | None, grid: Grid) -> tuple[list[tuple[str, bool]], float | None]:
