@@ -11,7 +11,9 @@ from chains import chain
 from click.testing import CliRunner
 from hopyard import Scenario
 from hopyard.cli.main import main
+from hopyard.errors import StoreError
 from hopyard.netmap import network
+from hopyard.store.store import Store
 
 CHAIN = chain(
     "4 s",
@@ -120,6 +122,23 @@ def test_the_spread_of_runs(folder: Path) -> None:
     assert results.plot("goodput", kind="bars").axes[0].patches
     with pytest.raises(ValueError, match=r"a plot of the kind box has all cases .*; expected no x, found 'flow.tcp'"):
         results.plot("goodput", "flow.tcp", kind="box")
+
+
+def test_a_plot_of_a_kind_leaves_the_plot_of_means(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hopyard.run(folder / "chain.toml", runs=2, out=folder / "results", progress=False)
+    assert _plot("results")[0] == 0
+    means = (folder / "results" / "goodput.png").read_bytes()
+    assert _plot("results", "--kind", "box")[0] == 0
+    assert (folder / "results" / "goodput.png").read_bytes() == means
+    assert (folder / "results" / "goodput-box.png").stat().st_size > 5000
+
+    def refuse(*_: object) -> None:
+        raise StoreError("results/results.sqlite: attempt to write a readonly database")
+
+    monkeypatch.setattr(Store, "add_files", refuse)
+    code, said = _plot("results")
+    assert code != 0
+    assert "readonly database: expected a folder that can be written, or -o FILE" in " ".join(said.split())
 
 
 def test_a_run_of_a_folder_is_drawn(folder: Path) -> None:

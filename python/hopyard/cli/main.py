@@ -415,7 +415,7 @@ def show(
     "-o",
     "--output",
     type=Named(dir_okay=False),
-    help="The file: its ending says whether it is PNG, SVG or PDF. FOLDER/NAME.png otherwise.",
+    help="The file: its ending says whether it is PNG, SVG or PDF. FOLDER/NAME.png otherwise, or FOLDER/NAME-KIND.png.",
 )
 @click.pass_context
 def plot(

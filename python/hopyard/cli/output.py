@@ -65,6 +65,11 @@ def of(error: OSError) -> str:
 _GLYPH = re.compile(r"^Glyph (\d+) ")
 
 
+def measure_file(name: str, kind: str | None = None) -> str:
+    """The name of a plot; one of a kind that was asked for leaves that of the means alone."""
+    return f"{name}-{kind}.png" if kind else f"{name}.png"
+
+
 def save_plot(figure: Any, path: Path, stop: Stop | None = None) -> Path:
     """Writes a figure whole, and says which letters its font lacks; gives its path.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hopyard.cli.options import AGAINST, WIDTH
-from hopyard.cli.output import save_plot
+from hopyard.cli.output import measure_file, save_plot
 from hopyard.cli.points import Chosen, stored_points, tell
 from hopyard.cli.studies import ONLY, OUT, QUICK
 
@@ -119,5 +119,5 @@ def plot(
                 only=only,
                 width=drawn.width,
             )
-            path = output or where / f"{name}.png"
+            path = output or where / measure_file(name, drawn.kind)
             tell(str(save_plot(figure, path)))

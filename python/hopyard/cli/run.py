@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopyard.cli.output import BROKEN_PIPE, FAILED, NOT_WRITTEN, of, printed, save_plot, say, tell
-from hopyard.errors import CaptureError, SimulationError
+from hopyard.cli.output import BROKEN_PIPE, FAILED, NOT_WRITTEN, measure_file, of, printed, save_plot, say, tell
+from hopyard.errors import CaptureError, SimulationError, StoreError
 from hopyard.scenario.recorded import SEGMENTS
 from hopyard.scenario.scenario import Scenario
 from hopyard.terminal import signals
@@ -97,7 +97,7 @@ def run(request: Request, stop: Stop) -> int:
         path = default(cases)
     writes = table_files(request.format)
     if request.plot:
-        writes += [_measure_file(name) for name in request.measures or ["goodput"]]
+        writes += [measure_file(name) for name in request.measures or ["goodput"]]
         writes += [_series_file(name) for name in series]
         if any(name.startswith(SEGMENTS) for case in cases for name in case.recorded):
             writes.append(_segments_file())
@@ -350,7 +350,7 @@ def _draw(
                 continue
             kind = "cdf" if results.measure(name).of_rows is not None else None
             figure = results.plot(name, kind=kind, against=None if kind else request.against)
-            paths += [save_plot(figure, folder.drawing(_measure_file(name)), stop)]
+            paths += [save_plot(figure, folder.drawing(measure_file(name)), stop)]
         for name in _sampled(results, series):
             paths += [save_plot(results.plot_series(name), folder.drawing(_series_file(name)), stop)]
         if results.problem is None and len(results.segments):
@@ -372,10 +372,6 @@ def _sampled(results: Results, series: Sequence[str]) -> list[str]:
         return []
     there = set(results.series["quantity"].unique().to_pylist())
     return [name for name in series if name in there]
-
-
-def _measure_file(name: str) -> str:
-    return f"{name}.png"
 
 
 def _series_file(name: str) -> str:
@@ -518,14 +514,19 @@ def plot(
     def place(name: str) -> Path:
         if output is not None:
             return output
-        with Store(folder, write=True) as store:
-            return drawing(store, name)
+        try:
+            with Store(folder, write=True) as store:
+                return drawing(store, name)
+        except StoreError as error:
+            told = StoreError(f"{error}: expected a folder that can be written, or -o FILE")
+            told.errno = error.errno
+            raise told from error
 
     try:
         stop.idle, stop.drawing = False, True
         for name in chosen:
             figure = results.plot(name, drawn.x, kind=drawn.kind, against=drawn.against, **page)
-            paths.append(save_plot(figure, place(_measure_file(name)), stop))
+            paths.append(save_plot(figure, place(measure_file(name, drawn.kind)), stop))
         for name in series:
             figure = results.plot_series(name, run, **page)
             paths.append(save_plot(figure, place(_series_file(name)), stop))
