@@ -37,7 +37,7 @@ struct Told {
 /// A network that keeps the reports for its first kernel.
 struct Recorder<'a> {
     hosts: &'a mut Hosts<(Meters, ())>,
-    /// The flags of each frame's rates, by the frame's number. Most reports leave the flags out.
+    /// The flags that a kernel gave with each frame, by the number of the frame. Most reports do not repeat them.
     series: BTreeMap<u64, Vec<u16>>,
     told: Vec<Told>,
 }
