@@ -2,7 +2,8 @@
 //!
 //! A packet has a header of four bytes and TLVs. Here a packet is a list of messages. The TLVs that only set the state
 //! of the parser (Router-Id, Next Hop, Pad) are no messages: the writer puts them where a message needs them. It
-//! leaves out the bytes of a prefix that the update before it has too (§4.5).
+//! writes whole prefixes, as babeld does those of IPv4; the parser also knows prefixes that leave out bytes which the
+//! update before has too (§4.5).
 //!
 //! Prefixes are IPv4 (AE 1). UDP over IPv4 or IPv6 carries the packets. In IHUs the parser also knows link-local
 //! addresses of IPv6 (AE 3). An update with another encoding only sets the parser's state. All else with an unknown
@@ -22,6 +23,8 @@ pub const INFINITY: u16 = 0xffff;
 pub const HOPS: u8 = 64;
 /// Bytes of a packet's header (§4.2).
 pub const HEADER: u32 = 4;
+/// A packet takes an update only where so many bytes are free, which no update needs (babeld 1.12.1).
+const ROOM: u32 = 78;
 
 const MAGIC: u8 = 42;
 const VERSION: u8 = 2;
@@ -65,7 +68,7 @@ pub enum Target<A = Ipv4Addr> {
 pub struct Update<A = Ipv4Addr> {
     /// Where the route leads. Only a retraction is about every destination.
     pub destination: Target<A>,
-    /// The router that originates the prefix; nothing in a retraction, which needs none.
+    /// The router that originates the prefix. A retraction needs none, and the parser gives none.
     pub router: Option<RouterId<A>>,
     /// The neighbour that packets go to, if it is not the sender (§4.6.8).
     pub next_hop: Option<A>,
@@ -163,7 +166,6 @@ const fn octets(length: u8) -> usize {
 struct Writer {
     router: Option<[u8; 8]>,
     next_hop: Option<Ipv4Addr>,
-    prefix: Option<[u8; 4]>,
 }
 
 impl Writer {
@@ -232,12 +234,15 @@ impl Writer {
             if it.destination == Target::All {
                 return malformed("an infinite metric of a retraction of everything");
             }
-            let Some(router) = it.router else { return malformed("an infinite metric without a router-id") };
-            let router = router.bytes(name);
-            if self.router.replace(router) != Some(router) {
-                out.extend([6, 10, 0, 0]);
-                out.extend(router);
+            if it.router.is_none() {
+                return malformed("an infinite metric without a router-id");
             }
+        }
+        if let Some(router) = it.router.map(|it| it.bytes(name))
+            && self.router.replace(router) != Some(router)
+        {
+            out.extend([6, 10, 0, 0]);
+            out.extend(router);
         }
         let next_hop = it.next_hop.map(name);
         if next_hop != self.next_hop {
@@ -249,18 +254,11 @@ impl Writer {
         }
         let (ae, length, bytes) = encoded(it.destination, name);
         let whole = octets(length);
-        let omitted = match self.prefix {
-            Some(before) => before[..whole].iter().zip(&bytes).take_while(|(a, b)| a == b).count(),
-            None => 0,
-        };
-        // Each update sets the prefix that the next one is compared with.
-        let flags = if ae == 1 { 0x80 } else { 0 };
-        self.prefix = if ae == 1 { Some(bytes) } else { self.prefix };
-        out.extend([8, (10 + whole - omitted) as u8, ae, flags, length, omitted as u8]);
+        out.extend([8, (10 + whole) as u8, ae, 0, length, 0]);
         out.u16(it.interval);
         out.u16(it.seqno);
         out.u16(it.metric);
-        out.extend_from_slice(&bytes[omitted..whole]);
+        out.extend_from_slice(&bytes[..whole]);
         Ok(())
     }
 }
@@ -315,7 +313,8 @@ impl<A: Name> Packet<A> {
         for message in messages {
             scratch.clear();
             writer.message(&message, name, &mut scratch)?;
-            if size.saturating_add(scratch.len() as u32) > limit {
+            let room = if matches!(message, Message::Update(_)) { ROOM } else { scratch.len() as u32 };
+            if size.saturating_add(room) > limit {
                 packets.push(Self::empty());
                 (writer, size) = (Writer::default(), HEADER);
                 scratch.clear();

@@ -393,17 +393,17 @@ fn babel_packet() -> Sample {
         packet.size() + 28,
         Body::Routing(RoutingMessage::new(packet)),
         &[
-            ("ip.len", "142"),
+            ("ip.len", "148"),
             ("ip.dst", "224.0.0.111"),
             ("udp.srcport", "6696"),
             ("udp.dstport", "6696"),
-            ("babel.bodylen", "110"),
+            ("babel.bodylen", "116"),
             ("babel.message.type", "4,5,6,8,6,8,8,9,10"),
             ("babel.message.seqno", "0x0009,0x0102,0x0102,0x0102,0x0103"),
             ("babel.message.rxcost", "0x0133"),
             ("babel.message.metric", "0,512,65535"),
             ("babel.message.hopcount", "63"),
-            ("babel.message.omitted", "0,3,3"),
+            ("babel.message.omitted", "0,0,0"),
         ],
     );
     it.packet.destination = Address::local_group(111);

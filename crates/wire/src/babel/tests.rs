@@ -23,7 +23,7 @@ fn a_packet_is_laid_out_as_in_the_rfc() {
         Message::Hello { unicast: false, seqno: 0x0102, interval: 400 },
         Message::Ihu { rxcost: 256, interval: 1200, address: Some(Neighbour::Ipv4(B)) },
         update(Target::Host(A), A, 7, 0),
-        // The same router: no second Router-Id. Three bytes are as before.
+        // The same router: no second Router-Id.
         update(Target::Host(Ipv4Addr::new(10, 0, 0, 2)), A, 7, 0),
         update(Target::Host(B), B, 9, 256),
         update(Target::Network(Prefix::of(Ipv4Addr::new(10, 9, 0, 0), 16)), A, 7, INFINITY),
@@ -32,13 +32,13 @@ fn a_packet_is_laid_out_as_in_the_rfc() {
         Message::SeqnoRequest { destination: Target::Host(B), router: RouterId::Of(B), seqno: 10, hops: 64 },
     ];
     let (packet, out) = packed(&messages);
-    let expected = "2a 02 0083
+    let expected = "2a 02 008a
         04 06 0000 0102 0190
         05 0a 01 00 0100 04b0 0a000009
-        06 0a 0000 00005efe0a000001  08 0e 01 80 20 00 0640 0007 0000 0a000001
-        08 0b 01 80 20 03 0640 0007 0000 02
-        06 0a 0000 00005efe0a000009  08 0b 01 80 20 03 0640 0009 0100 09
-        08 0b 01 80 10 01 0640 0007 ffff 09
+        06 0a 0000 00005efe0a000001  08 0e 01 00 20 00 0640 0007 0000 0a000001
+        08 0e 01 00 20 00 0640 0007 0000 0a000002
+        06 0a 0000 00005efe0a000009  08 0e 01 00 20 00 0640 0009 0100 0a000009
+        08 0c 01 00 10 00 0640 0007 ffff 0a09
         09 02 00 00
         09 06 01 20 0a000009
         0a 12 01 20 000a 40 00 00005efe0a000009 0a000009";
@@ -48,7 +48,7 @@ fn a_packet_is_laid_out_as_in_the_rfc() {
     assert_eq!(packet.messages(), messages);
     let mut parts = Vec::new();
     packet.parts(&mut |part| parts.push((part.kind, part.bytes)));
-    assert_eq!(parts[..4], [("HELLO", 8), ("IHU", 12), ("UPDATE", 28), ("UPDATE", 13)]);
+    assert_eq!(parts[..4], [("HELLO", 8), ("IHU", 12), ("UPDATE", 28), ("UPDATE", 16)]);
     assert_eq!(parts.iter().map(|it| it.1).sum::<u32>() + HEADER, packet.size());
     assert_eq!(packet.kind(), "BABEL");
 }
@@ -110,6 +110,29 @@ fn s4_6_9_a_malformed_tlv_takes_no_other_with_it() {
     }
 }
 
+/// §4.5: an update leaves out bytes that the default prefix has.
+#[test]
+fn s4_5_bytes_left_out_are_those_of_the_default_prefix() {
+    let router = "06 0a 0000 00005efe0a000001";
+    let bytes = hex(&format!(
+        "2a02 0029 {router} 08 0e 01 80 20 00 0640 0007 0000 0a000001 08 0b 01 00 20 03 0640 0007 0000 02"
+    ));
+    let (packet, _) = Packet::parse(&bytes).expect("sound");
+    let second = Ipv4Addr::new(10, 0, 0, 2);
+    assert_eq!(packet.messages(), [update(Target::Host(A), A, 7, 0), update(Target::Host(second), A, 7, 0)]);
+}
+
+/// A retraction names a router where the sender says so. Nobody needs it, and the parser leaves it out.
+#[test]
+fn a_retraction_may_name_its_router() {
+    let named = Update { router: Some(RouterId::Of(B)), ..first(update(Target::Host(A), A, 7, INFINITY)) };
+    let (packet, out) = packed(&[Message::Update(named)]);
+    assert_eq!(out, hex("2a02 001c  06 0a 0000 00005efe0a000009  08 0e 01 00 20 00 0640 0007 ffff 0a000001"));
+    assert_eq!(packet.size() as usize, out.len());
+    let (parsed, _) = Packet::parse(&out).expect("sound");
+    assert_eq!(parsed.messages(), [update(Target::Host(A), A, 7, INFINITY)]);
+}
+
 #[test]
 fn s4_6_9_a_flag_makes_the_prefix_the_router_id() {
     let bytes = hex("2a02 0010  08 0e 01 40 20 00 0640 0002 0060 0a000001");
@@ -147,8 +170,8 @@ fn first(message: Message) -> Update {
 fn messages_are_packed_up_to_the_limit_and_each_packet_stands_alone() {
     let messages = (0..100).map(|last| update(Target::Host(Ipv4Addr::new(10, 0, 0, last)), A, 1, 256));
     let packets = Packet::pack(messages, 200, &|it| it).expect("they have an encoding");
-    // The first update has the router-id and the whole address; of the others, 12 fit.
-    assert!(packets[..packets.len() - 1].iter().all(|it| it.size() == 4 + 28 + 12 * 13));
+    // The first update has the router-id; with six others, less than the room for another one is free.
+    assert!(packets[..packets.len() - 1].iter().all(|it| it.size() == 4 + 28 + 6 * 16));
     let mut last = 0;
     for packet in &packets {
         let mut out = Vec::new();
@@ -156,7 +179,7 @@ fn messages_are_packed_up_to_the_limit_and_each_packet_stands_alone() {
         assert_eq!(Packet::parse(&out), Ok((packet.clone(), &[][..])));
         last += packet.messages().len();
     }
-    assert_eq!((packets.len(), last), (8, 100));
+    assert_eq!((packets.len(), last), (15, 100));
 }
 
 fn target() -> impl Strategy<Value = Target> {

@@ -11,6 +11,8 @@ use crate::packet::RoutingMessage;
 
 /// The time to live of packets, which go one hop.
 const TTL: u8 = 1;
+/// Mean delay of updates that a request follows (babeld 1.12.1).
+const NOW: Span = Span::from_millis(10);
 
 impl State {
     /// Sets the timers. Nodes that start together do not speak together. With its first Hello, a node tells its own
@@ -22,7 +24,7 @@ impl State {
             let number = self.rng.below(1 << 16) as u16;
             let it = &mut self.interfaces[interface];
             (it.hello, it.hello_at, it.update_at) = (number, at, at);
-            it.requests.push(Message::Request(Target::All));
+            it.messages.push(Message::Request(Target::All));
         }
         self.seqno = self.rng.below(1 << 16) as u16;
     }
@@ -39,33 +41,33 @@ impl State {
             Urgency::Update => self.params.update_delay(),
             Urgency::Packet => self.params.packet_delay(),
             Urgency::Urgent => self.params.urgent_delay,
+            Urgency::Now => NOW,
         };
         let at = now + self.roughly(delay);
         let it = &mut self.interfaces[interface];
         it.flush_at = it.flush_at.min(at);
     }
 
-    /// The route to a destination is to be told at an interface. In answer to a request, and when a retraction is told
-    /// again, it is told that there is none even if that was the last news.
-    pub fn tell(&mut self, interface: usize, destination: Address, answers: bool, urgency: Urgency, now: Time) {
-        // Also where all routes are to be told: a retraction is not among them.
-        self.interfaces[interface].updates.push((destination, answers));
+    /// The route to a destination is to be told at an interface, or that there is none.
+    pub fn tell(&mut self, interface: usize, destination: Address, urgency: Urgency, now: Time) {
+        // Also where all routes are to be told: not every retraction is among them.
+        self.interfaces[interface].updates.push(destination);
         self.schedule(interface, urgency, now);
     }
 
-    /// The same at all interfaces, where nobody has asked.
+    /// The same at all interfaces.
     pub fn tell_everywhere(&mut self, destination: Address, urgency: Urgency, now: Time) {
         for interface in 0..self.interfaces.len() {
-            self.tell(interface, destination, false, urgency, now);
+            self.tell(interface, destination, urgency, now);
         }
     }
 
     /// A request for all neighbours at all interfaces.
     pub fn send_request(&mut self, message: Message, now: Time) {
         for interface in 0..self.interfaces.len() {
-            self.interfaces[interface].requests.push(message);
-            self.schedule(interface, Urgency::Packet, now);
             self.hurry(interface, now);
+            self.interfaces[interface].messages.push(message);
+            self.schedule(interface, Urgency::Packet, now);
         }
     }
 
@@ -73,18 +75,20 @@ impl State {
     pub fn send_to(&mut self, neighbour: Address, message: Message, now: Time) {
         let Some(place) = self.neighbour(neighbour) else { return };
         let interface = self.neighbours[place].interface;
+        self.hurry(interface, now);
         let at = now + self.roughly(self.params.packet_delay());
         let it = &mut self.interfaces[interface];
         it.unicast.push((neighbour, message));
         it.unicast_at = it.unicast_at.min(at);
-        self.hurry(interface, now);
     }
 
-    /// Updates go before a request: its answer may depend on them.
+    /// Updates go before a request: its answer may depend on them. What comes up about the same destinations is told
+    /// again then, even in the same packet, as by babeld.
     fn hurry(&mut self, interface: usize, now: Time) {
         let it = &self.interfaces[interface];
         if it.all || !it.updates.is_empty() {
-            self.schedule(interface, Urgency::Urgent, now);
+            self.write_updates(interface, now);
+            self.schedule(interface, Urgency::Now, now);
         }
     }
 
@@ -118,12 +122,12 @@ impl State {
         let it = &mut self.interfaces[interface];
         it.hello_at = next;
         // Two Hellos in one packet would be lost or heard together.
-        if it.signs.iter().any(|it| matches!(it, Message::Hello { .. })) {
+        if it.messages.iter().any(|it| matches!(it, Message::Hello { .. })) {
             return;
         }
         let (seqno, wired) = (it.hello, it.is_wired());
         it.hello = seqno.wrapping_add(1);
-        it.signs.push(Message::Hello { unicast: false, seqno, interval: centiseconds(params.hello_interval) });
+        it.messages.push(Message::Hello { unicast: false, seqno, interval: centiseconds(params.hello_interval) });
         let all = seqno % u16::from(params.ihu_hellos) == 0;
         let interval = centiseconds(params.ihu_interval());
         for neighbour in self.neighbours.iter().filter(|it| it.interface == interface) {
@@ -133,29 +137,32 @@ impl State {
                     true => Neighbour::LinkLocal(identifier(neighbour.address)),
                     false => Neighbour::Ipv4(neighbour.address),
                 };
-                it.signs.push(Message::Ihu { rxcost, interval, address: Some(address) });
+                it.messages.push(Message::Ihu { rxcost, interval, address: Some(address) });
             }
         }
         self.schedule(interface, Urgency::Packet, now);
     }
 
-    /// Sends what waits for all neighbours at an interface: Hello and IHUs, updates in the order of their routers,
-    /// requests.
+    /// Sends what waits for all neighbours at an interface.
     fn flush(&mut self, interface: usize, cx: &mut Context) {
-        let it = &mut self.interfaces[interface];
-        it.flush_at = Time::NEVER;
-        let mut messages = std::mem::take(&mut it.signs);
-        let requests = std::mem::take(&mut it.requests);
-        let mut updates = std::mem::take(&mut it.updates);
-        let all = std::mem::take(&mut it.all);
-        if all {
-            it.told_all = cx.now;
-            let known = self.table.all().iter().filter(|it| it.selected.is_some()).map(|it| (it.address, false));
-            updates.extend(self.own.iter().map(|&it| (it, false)).chain(known));
-        }
-        self.make_updates(interface, updates, &mut messages, cx.now);
-        messages.extend(requests);
+        self.interfaces[interface].flush_at = Time::NEVER;
+        self.write_updates(interface, cx.now);
+        let messages = std::mem::take(&mut self.interfaces[interface].messages);
         self.send(interface, messages, None, cx);
+    }
+
+    /// Makes the updates that are due.
+    fn write_updates(&mut self, interface: usize, now: Time) {
+        let it = &mut self.interfaces[interface];
+        let mut updates = std::mem::take(&mut it.updates);
+        if std::mem::take(&mut it.all) {
+            it.told_all = now;
+            let known = self.table.all().iter().filter(|it| it.selected.or(it.lost).is_some()).map(|it| it.address);
+            updates.extend(self.own.iter().copied().chain(known));
+        }
+        let mut messages = std::mem::take(&mut self.interfaces[interface].messages);
+        self.make_updates(interface, updates, &mut messages, now);
+        self.interfaces[interface].messages = messages;
     }
 
     /// Sends what waits for single neighbours.
@@ -170,37 +177,32 @@ impl State {
         }
     }
 
-    /// The updates about these destinations, each once. The feasibility distances follow (§3.7.3).
-    fn make_updates(&mut self, interface: usize, mut of: Vec<(Address, bool)>, to: &mut Vec<Message>, now: Time) {
-        // An answer comes before the same destination without one.
-        of.sort_unstable_by_key(|&(address, answers)| (address, !answers));
-        of.dedup_by_key(|it| it.0);
+    /// The updates about these destinations, each once, in the order of their routers. The feasibility distances follow (§3.7.3).
+    fn make_updates(&mut self, interface: usize, mut of: Vec<Address>, to: &mut Vec<Message>, now: Time) {
+        of.sort_unstable();
+        of.dedup();
         let first = to.len();
         let interval = centiseconds(self.params.update_interval());
         let splits = self.params.split_horizon && self.interfaces[interface].is_wired();
         // Over IPv6 the sender's address is no next hop for packets of IPv4 (§4.6.8).
         let next_hop = self.params.ipv6.then_some(self.interfaces[interface].address);
         let update = |address, router, seqno, metric| {
-            let (destination, router) = (Target::Host(address), (metric != INFINITY).then_some(router));
+            // As babeld does, also in a retraction, which needs no router.
+            let (destination, router) = (Target::Host(address), Some(router));
             Message::Update(Update { destination, router, next_hop, seqno, metric, interval })
         };
-        for (address, answers) in of {
+        for address in of {
             if self.own.contains(&address) {
                 to.push(update(address, self.router, self.seqno, 0));
                 continue;
             }
             let Some(place) = self.table.place(address) else {
-                if answers {
-                    to.push(update(address, self.router, self.seqno, INFINITY));
-                }
+                to.push(update(address, self.router, self.seqno, INFINITY));
                 continue;
             };
             let it = &mut self.table.all_mut()[place];
             let Some(&route) = it.route() else {
-                if answers || it.told != INFINITY {
-                    to.push(update(address, it.router, self.seqno, INFINITY));
-                    it.tell(0, INFINITY, now, self.params.source_hold);
-                }
+                to.push(update(address, it.router, self.seqno, INFINITY));
                 continue;
             };
             // §3.7.4: whoever is at the other end of the wire has told this route.
@@ -212,11 +214,7 @@ impl State {
             it.tell(route.seqno, route.metric, now, self.params.source_hold);
         }
         // Routers with several addresses are named once.
-        let router = |it: &Message| match it {
-            Message::Update(Update { router: Some(router), .. }) => (0, Some(*router)),
-            _ => (1, None),
-        };
-        to[first..].sort_by_key(router);
+        to[first..].sort_by_key(|it| if let Message::Update(it) = it { it.router } else { None });
     }
 
     /// Sends messages to all neighbours at an interface, or to one.

@@ -58,8 +58,8 @@ pub struct Params {
     pub update_delay: Auto,
     /// Mean delay of urgent updates.
     pub urgent_delay: Span,
-    /// A request without an answer, and a retraction, is repeated after this time, then after twice that time, and so
-    /// on.
+    /// A request without an answer, and what is told of a retracted destination, is repeated after this time, after
+    /// twice and after four times this time, and so on.
     pub request_timeout: Span,
     /// How often it is repeated.
     pub request_repeats: u8,

@@ -13,7 +13,7 @@ pub struct Request {
     pub seqno: u16,
     /// The neighbour, or broadcast.
     pub to: Address,
-    /// When it is sent again, and the time after which it is sent the time after that.
+    /// When it is sent again, and the time until it is sent the time after that.
     pub again: Time,
     pub wait: Span,
     /// How often it is still sent.
@@ -29,7 +29,7 @@ impl Request {
     }
 }
 
-/// A retraction that is repeated, since no neighbour acknowledges it (§3.7.2).
+/// A destination that was retracted. What is to be told of it is repeated, since no neighbour acknowledges it (§3.7.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Repeat {
     /// The destination.

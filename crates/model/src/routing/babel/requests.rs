@@ -17,11 +17,11 @@ impl State {
     pub fn hear_request(&mut self, destination: Target, place: usize, cx: &Context) {
         let interface = self.neighbours[place].interface;
         match destination {
-            Target::Host(address) => self.tell(interface, address, true, Urgency::Update, cx.now),
+            Target::Host(address) => self.tell(interface, address, Urgency::Update, cx.now),
             // Many nodes that start together ask together: who has just told everything has answered.
             Target::All => {
                 let it = &mut self.interfaces[interface];
-                if it.told_all == Time::ZERO || it.told_all + self.params.hello_interval < cx.now {
+                if it.told_all == Time::ZERO || it.told_all + self.params.hello_interval * 10 < cx.now {
                     it.all = true;
                     self.schedule(interface, Urgency::Update, cx.now);
                 }
@@ -45,11 +45,11 @@ impl State {
             if router == self.router && newer(seqno, self.seqno) {
                 self.seqno = self.seqno.wrapping_add(1);
             }
-            return self.tell(interface, destination, true, Urgency::Urgent, cx.now);
+            return self.tell(interface, destination, Urgency::Urgent, cx.now);
         }
         let Some(it) = self.table.get(destination) else { return };
         if it.route().is_some_and(|route| it.router != router || !newer(seqno, route.seqno)) {
-            return self.tell(interface, destination, true, Urgency::Urgent, cx.now);
+            return self.tell(interface, destination, Urgency::Urgent, cx.now);
         }
         if hops < 2 || self.has_sent(destination, router, seqno) {
             return;
@@ -144,14 +144,10 @@ impl State {
         }
     }
 
-    /// A retraction is told again after a while.
-    pub fn repeat_retraction(&mut self, place: usize, now: Time) {
+    /// What a node tells about a destination that it has retracted, it tells again after a while.
+    pub fn repeat_retraction(&mut self, destination: Address, now: Time) {
         let (wait, left) = (self.params.request_timeout, self.params.request_repeats);
-        let it = &mut self.table.all_mut()[place];
-        let destination = it.address;
-        if std::mem::replace(&mut it.repeats, left > 0) {
-            self.repeats.retain(|it| it.destination != destination);
-        }
+        self.repeats.retain(|it| it.destination != destination);
         if left > 0 {
             self.repeats.push(Repeat { destination, at: now + wait, wait, left });
         }
@@ -166,8 +162,8 @@ impl State {
             let it = &mut self.pending[place];
             if it.again <= now {
                 it.left -= 1;
+                it.again = if it.left > 0 { it.again + it.wait } else { Time::NEVER };
                 it.wait = it.wait * 2;
-                it.again = if it.left > 0 { now + it.wait } else { Time::NEVER };
                 let message = request(it.destination, it.router, it.seqno);
                 self.send_request(message, now);
             }
@@ -175,21 +171,13 @@ impl State {
         let due: Vec<_> = self.repeats.iter().filter(|it| it.at <= now).map(|it| it.destination).collect();
         for it in self.repeats.iter_mut().filter(|it| it.at <= now) {
             it.left -= 1;
+            it.at += it.wait;
             it.wait = it.wait * 2;
-            it.at = now + it.wait;
         }
-        let table = &mut self.table;
-        self.repeats.retain(|it| {
-            if it.left == 0
-                && let Some(place) = table.place(it.destination)
-            {
-                table.all_mut()[place].repeats = false;
-            }
-            it.left > 0
-        });
+        self.repeats.retain(|it| it.left > 0);
         for destination in due {
             for interface in 0..self.interfaces.len() {
-                self.tell(interface, destination, true, Urgency::Urgent, now);
+                self.tell(interface, destination, Urgency::Urgent, now);
             }
         }
     }

@@ -34,15 +34,12 @@ pub struct Interface {
     pub update_at: Time,
     /// When they were told last.
     pub told_all: Time,
-    /// Hellos and IHUs that wait.
-    pub signs: Vec<Message>,
-    /// Destinations whose routes are to be told, and whether also that there is none, if that was the last
-    /// news.
-    pub updates: Vec<(Address, bool)>,
+    /// Messages that wait.
+    pub messages: Vec<Message>,
+    /// Destinations whose routes are to be told after them, or that there is none.
+    pub updates: Vec<Address>,
     /// Whether all routes are to be told.
     pub all: bool,
-    /// Requests that wait.
-    pub requests: Vec<Message>,
     /// Requests that wait for one neighbour, and when they are sent.
     pub unicast: Vec<(Address, Message)>,
     pub unicast_at: Time,
@@ -59,10 +56,9 @@ impl Interface {
             hello_at: Time::NEVER,
             update_at: Time::NEVER,
             told_all: Time::ZERO,
-            signs: Vec::new(),
+            messages: Vec::new(),
             updates: Vec::new(),
             all: false,
-            requests: Vec::new(),
             unicast: Vec::new(),
             unicast_at: Time::NEVER,
             flush_at: Time::NEVER,
@@ -92,6 +88,8 @@ pub enum Urgency {
     Packet,
     /// As updates that are urgent do.
     Urgent,
+    /// As updates do that a request follows.
+    Now,
 }
 
 /// Babel at one node.
@@ -353,13 +351,15 @@ impl State {
             _ => before,
         };
         match it.route() {
-            None if had.is_some() => self.lose(destination, cx),
+            None if had.is_some() => {
+                it.lost = had;
+                self.tell_everywhere(address, Urgency::Urgent, cx.now);
+                self.repeat_retraction(address, cx.now);
+            }
             None => {}
             Some(&Route { metric, seqno, .. }) => {
-                if std::mem::replace(&mut it.repeats, false) {
-                    self.repeats.retain(|it| it.destination != address);
-                }
-                if let Some(urgency) = self.news(destination, before, metric, seqno) {
+                let first = it.lost.take().is_none() && had.is_none();
+                if let Some(urgency) = self.news(destination, first, before, metric, seqno) {
                     self.tell_everywhere(address, urgency, cx.now);
                 }
             }
@@ -372,10 +372,9 @@ impl State {
     }
 
     /// How soon a route with a metric is to be told whose metric was `before`, if before the next update of all routes.
-    fn news(&mut self, destination: usize, before: u16, metric: u16, seqno: u16) -> Option<Urgency> {
-        let never_told = self.table.all()[destination].source.is_none();
+    fn news(&mut self, destination: usize, first: bool, before: u16, metric: u16, seqno: u16) -> Option<Urgency> {
         let worse = before < URGENT_BELOW && metric >= plus(before, self.params.urgent_increase);
-        if self.satisfies(destination, seqno) || worse || never_told {
+        if self.satisfies(destination, seqno) || worse || first {
             return Some(Urgency::Urgent);
         }
         let params = &self.params;
@@ -383,16 +382,6 @@ impl State {
             || metric >= plus(before, params.triggered_increase)
             || plus(metric, params.triggered_decrease) <= before;
         tells.then_some(Urgency::Update)
-    }
-
-    /// No route to a destination is left: it is retracted (§3.5.4).
-    fn lose(&mut self, destination: usize, cx: &Context) {
-        let it = &self.table.all()[destination];
-        let (address, told) = (it.address, it.told);
-        if told != INFINITY {
-            self.tell_everywhere(address, Urgency::Urgent, cx.now);
-            self.repeat_retraction(destination, cx.now);
-        }
     }
 
     /// Tells the node's measures and transports of another route to a destination that data go to.
@@ -436,6 +425,7 @@ impl State {
         let address = self.neighbours.remove(place).address;
         for it in self.table.all_mut() {
             it.routes.retain(|it| it.neighbour != address);
+            it.lost = it.lost.filter(|it| *it != address);
         }
         for it in &mut self.interfaces {
             it.unicast.retain(|it| it.0 != address);
@@ -450,11 +440,12 @@ impl State {
         let early = hold.mul_f64(EARLY);
         let (mut next, mut asks) = (Time::NEVER, Vec::new());
         for destination in 0..self.table.all().len() {
-            let Destination { routes, selected, address, .. } = &mut self.table.all_mut()[destination];
+            let Destination { routes, selected, lost: retracted, address, .. } = &mut self.table.all_mut()[destination];
             let mut lost = None;
             routes.retain_mut(|it| {
                 if it.expires <= now {
                     if it.advertised == INFINITY {
+                        *retracted = retracted.filter(|lost| *lost != it.neighbour);
                         return false;
                     }
                     (it.advertised, it.expires) = (INFINITY, now + hold);
@@ -478,6 +469,7 @@ impl State {
                 self.choose(destination, place, before, cx);
                 // Nobody tells it any more, so that a newer number is asked for (§3.8.2.1).
                 if self.table.all()[destination].selected.is_none() {
+                    self.table.all_mut()[destination].lost = None;
                     self.ask_somebody(destination, cx);
                 }
             }

@@ -94,12 +94,11 @@ pub struct Destination {
     pub routes: Vec<Route>,
     /// The neighbour whose route is selected.
     pub selected: Option<Address>,
-    /// The metric that was told last.
-    pub told: u16,
+    /// Without one, the neighbour whose route was selected last, as long as it is remembered: the retraction is told
+    /// with every update of all routes.
+    pub lost: Option<Address>,
     /// Whether data go there, so that changes of the route are announced.
     pub used: bool,
-    /// Whether a retraction is repeated.
-    pub repeats: bool,
     /// How many requests for a seqno the node has sent or forwarded, and not forgotten.
     pub requests: u16,
     /// The route that was announced last.
@@ -114,9 +113,8 @@ impl Destination {
             source: None,
             routes: Vec::new(),
             selected: None,
-            told: INFINITY,
+            lost: None,
             used: false,
-            repeats: false,
             requests: 0,
             announced: None,
         }
@@ -164,7 +162,6 @@ impl Destination {
 
     /// An update is sent, so that the feasibility distance may shrink (§3.7.3).
     pub fn tell(&mut self, seqno: u16, metric: u16, now: Time, hold: Span) {
-        self.told = metric;
         if metric == INFINITY {
             return;
         }
