@@ -21,6 +21,8 @@ pub const PORT: u16 = 6696;
 pub const INFINITY: u16 = 0xffff;
 /// The hop count of a new seqno request (§3.8.2.1).
 pub const HOPS: u8 = 64;
+/// That of babeld 1.12.1.
+const HOPS_OF_BABELD: u8 = 127;
 /// Bytes of a packet's header (§4.2).
 pub const HEADER: u32 = 4;
 /// A packet takes an update only where so many bytes are free, which no update needs (babeld 1.12.1).
@@ -154,6 +156,12 @@ impl<A> Message<A> {
             Self::SeqnoRequest { .. } => "SEQNO_REQUEST",
         }
     }
+}
+
+/// Whether a seqno request with this hop count was forwarded. No request goes over 63 hops.
+#[must_use]
+pub const fn is_forwarded(hops: u8) -> bool {
+    hops != HOPS && hops != HOPS_OF_BABELD
 }
 
 /// The bytes that a prefix needs.
@@ -594,7 +602,7 @@ impl<A: Name> Datagram<A> for Packet<A> {
 
     fn parts(&self, each: &mut dyn FnMut(Part)) {
         for (message, &bytes) in self.messages.iter().zip(&self.sizes) {
-            let forwarded = matches!(message, Message::SeqnoRequest { hops, .. } if *hops < HOPS);
+            let forwarded = matches!(message, Message::SeqnoRequest { hops, .. } if is_forwarded(*hops));
             each(Part { kind: message.kind(), bytes: bytes.into(), forwarded });
         }
     }

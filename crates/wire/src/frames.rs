@@ -7,7 +7,7 @@
 //! Counters need types and sizes. Checksums are the receivers' business.
 
 use super::Part;
-use super::babel::{HOPS, PORT};
+use super::babel::{PORT, is_forwarded};
 
 /// The bytes of an Ethernet header.
 const ETHERNET: usize = 14;
@@ -129,7 +129,7 @@ fn of_babel(packet: &[u8]) -> Option<Vec<Part>> {
             10 => "SEQNO_REQUEST",
             _ => continue,
         };
-        let forwarded = *kind == 10 && tlv.get(6).is_some_and(|hops| *hops < HOPS);
+        let forwarded = *kind == 10 && tlv.get(6).is_some_and(|hops| is_forwarded(*hops));
         parts.push(Part { kind: name, bytes: std::mem::take(&mut before), forwarded });
     }
     Some(parts).filter(|it| !it.is_empty())
@@ -207,7 +207,8 @@ mod tests {
             interval: 1600,
         });
         let hello = Message::Hello { unicast: false, seqno: 1, interval: 400 };
-        let all = [hello, update, request(64), request(63)];
+        // Ours begin with 64, babeld's with 127.
+        let all = [hello, update, request(64), request(63), request(127), request(126)];
         let packets = Packet::pack(all, 1000, &|it| it).expect("they have encodings");
         let [packet] = &packets[..] else { panic!("{packets:?}") };
         let mut bytes = Vec::new();
@@ -218,7 +219,7 @@ mod tests {
         expected[0].1 += 40 + 8 + 4;
         let datagram = [&[0x60, 0, 0, 0, 0, 0, 17, 1][..], &[0; 32], &[0x1a, 0x28, 0x1a, 0x28, 0, 0, 0, 0], &bytes];
         assert_eq!(found(&frame([0x86, 0xdd], &datagram.concat())), expected);
-        assert_eq!(expected.iter().map(|it| it.2).collect::<Vec<_>>(), [false, false, false, true]);
+        assert_eq!(expected.iter().map(|it| it.2).collect::<Vec<_>>(), [false, false, false, true, false, true]);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use crate::packet::RoutingMessage;
 
 /// The time to live of packets, which go one hop.
 const TTL: u8 = 1;
-/// Mean delay of updates that a request follows (babeld 1.12.1).
-const NOW: Span = Span::from_millis(10);
+/// Mean delay of a packet with updates after these are written (babeld 1.12.1).
+const NOW: Span = Span::from_millis(8);
 
 impl State {
     /// Sets the timers. Nodes that start together do not speak together. With its first Hello, a node tells its own
@@ -35,15 +35,22 @@ impl State {
         span.mul_f64(self.rng.uniform_in(1.0 - spread, 1.0 + spread))
     }
 
+    /// A delay that is about as long: babeld draws twice.
+    fn about(&mut self, delay: Span) -> Span {
+        let once = self.roughly(delay);
+        self.roughly(once)
+    }
+
     /// What waits at an interface leaves after a random time, and earlier if that was said before.
     pub fn schedule(&mut self, interface: usize, urgency: Urgency, now: Time) {
         let delay = match urgency {
             Urgency::Update => self.params.update_delay(),
             Urgency::Packet => self.params.packet_delay(),
             Urgency::Urgent => self.params.urgent_delay,
-            Urgency::Now => NOW,
+            Urgency::Now => Span::ZERO,
         };
-        let at = now + self.roughly(delay);
+        let written = now + self.about(delay);
+        let at = if urgency == Urgency::Packet { written } else { written + self.about(NOW) };
         let it = &mut self.interfaces[interface];
         it.flush_at = it.flush_at.min(at);
     }
@@ -76,7 +83,7 @@ impl State {
         let Some(place) = self.neighbour(neighbour) else { return };
         let interface = self.neighbours[place].interface;
         self.hurry(interface, now);
-        let at = now + self.roughly(self.params.packet_delay());
+        let at = now + self.about(self.params.packet_delay());
         let it = &mut self.interfaces[interface];
         it.unicast.push((neighbour, message));
         it.unicast_at = it.unicast_at.min(at);
@@ -125,22 +132,32 @@ impl State {
         if it.messages.iter().any(|it| matches!(it, Message::Hello { .. })) {
             return;
         }
-        let (seqno, wired) = (it.hello, it.is_wired());
+        let seqno = it.hello;
         it.hello = seqno.wrapping_add(1);
-        it.messages.push(Message::Hello { unicast: false, seqno, interval: centiseconds(params.hello_interval) });
+        // First: a neighbour that hears this node for the first time may answer what else is in the packet.
+        let hello = Message::Hello { unicast: false, seqno, interval: centiseconds(params.hello_interval) };
+        it.messages.insert(0, hello);
         let all = seqno % u16::from(params.ihu_hellos) == 0;
-        let interval = centiseconds(params.ihu_interval());
-        for neighbour in self.neighbours.iter().filter(|it| it.interface == interface) {
-            if all || neighbour.is_lossy() {
-                let rxcost = neighbour.rxcost(params, wired);
-                let address = match params.ipv6 {
-                    true => Neighbour::LinkLocal(identifier(neighbour.address)),
-                    false => Neighbour::Ipv4(neighbour.address),
-                };
-                it.messages.push(Message::Ihu { rxcost, interval, address: Some(address) });
+        for place in 0..self.neighbours.len() {
+            let neighbour = &self.neighbours[place];
+            if neighbour.interface == interface && (all || neighbour.is_lossy()) {
+                self.make_ihu(place);
             }
         }
         self.schedule(interface, Urgency::Packet, now);
+    }
+
+    /// The IHU for a neighbour.
+    pub fn make_ihu(&mut self, place: usize) {
+        let (params, neighbour) = (&self.params, &self.neighbours[place]);
+        let it = &mut self.interfaces[neighbour.interface];
+        let rxcost = neighbour.rxcost(params, it.is_wired());
+        let address = match params.ipv6 {
+            true => Neighbour::LinkLocal(identifier(neighbour.address)),
+            false => Neighbour::Ipv4(neighbour.address),
+        };
+        let interval = centiseconds(params.ihu_interval());
+        it.messages.push(Message::Ihu { rxcost, interval, address: Some(address) });
     }
 
     /// Sends what waits for all neighbours at an interface.
@@ -177,7 +194,8 @@ impl State {
         }
     }
 
-    /// The updates about these destinations, each once, in the order of their routers. The feasibility distances follow (§3.7.3).
+    /// The updates about these destinations, each once, in the order of their routers. The feasibility distances
+    /// follow (§3.7.3).
     fn make_updates(&mut self, interface: usize, mut of: Vec<Address>, to: &mut Vec<Message>, now: Time) {
         of.sort_unstable();
         of.dedup();

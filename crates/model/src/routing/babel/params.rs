@@ -51,8 +51,8 @@ pub struct Params {
     pub hello_hold: f64,
     /// How often missing Hellos and old IHUs are looked for; "auto": one and a half `hello_interval`. "0 s": at once.
     pub look_interval: Auto,
-    /// Mean delay of Hellos, IHUs and requests, so that they share packets; "auto": half of `hello_interval`, at most
-    /// 1 s.
+    /// Mean delay of Hellos, IHUs and requests, so that they share packets; "auto": a quarter of `hello_interval`, at
+    /// most 1 s.
     pub packet_delay: Auto,
     /// Mean delay of updates that are not urgent, unless a packet leaves before; "auto": `hello_interval`, at most 4 s.
     pub update_delay: Auto,
@@ -117,7 +117,7 @@ impl params::Params for Params {
             urgent_delay: Span::from_millis(100),
             request_timeout: Span::from_secs(2),
             request_repeats: 3,
-            source_hold: Span::from_secs(180),
+            source_hold: Span::from_secs(200),
             estimate: Estimate::Exponential,
             etx_window: 6,
             smoothing: Span::from_secs(4),
@@ -158,11 +158,12 @@ impl params::Params for Params {
                 return out(parameter, "1 to 1000", &value);
             }
         }
-        for (parameter, delay) in [
-            ("packet_delay", self.packet_delay()),
-            ("update_delay", self.update_delay()),
-            ("urgent_delay", self.urgent_delay),
-        ] {
+        // A longer one would make a Hello wait for the next, RFC 8966 §3.1.
+        if self.packet_delay() > self.hello_interval / 2 {
+            let expected = format!("at most half of hello_interval, {}", self.hello_interval / 2);
+            return out("packet_delay", &expected, &self.packet_delay());
+        }
+        for (parameter, delay) in [("update_delay", self.update_delay()), ("urgent_delay", self.urgent_delay)] {
             if delay > self.hello_interval {
                 return out(parameter, &format!("at most hello_interval, {}", self.hello_interval), &delay);
             }
@@ -268,7 +269,7 @@ impl Params {
     /// The mean delay of messages other than updates.
     #[must_use]
     pub fn packet_delay(&self) -> Span {
-        self.packet_delay.or(self.hello_interval.mul_f64(0.5).min(Span::from_secs(1)))
+        self.packet_delay.or(self.hello_interval.mul_f64(0.25).min(Span::from_secs(1)))
     }
 
     /// The mean delay of updates that are not urgent.
@@ -283,10 +284,10 @@ impl Params {
         Smoothing { half_life: self.smoothing, start: self.smoothing_start }
     }
 
-    /// Bytes of a packet without the headers of IP and UDP, at most.
+    /// Bytes of a packet without the headers of IP and UDP, at most. babeld leaves twelve bytes free over IPv6.
     #[must_use]
     pub fn payload_limit(&self) -> u32 {
-        (self.packet_limit.count() as u32 - self.headers()).max(HEADER)
+        (self.packet_limit.count() as u32 - self.headers() - if self.ipv6 { 12 } else { 0 }).max(HEADER)
     }
 }
 

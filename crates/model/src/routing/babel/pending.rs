@@ -29,7 +29,8 @@ impl Request {
     }
 }
 
-/// A destination that was retracted. What is to be told of it is repeated, since no neighbour acknowledges it (§3.7.2).
+/// A destination that was retracted. What is to be told of it is repeated, since no neighbour acknowledges it
+/// (§3.7.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Repeat {
     /// The destination.

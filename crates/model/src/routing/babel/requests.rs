@@ -18,8 +18,10 @@ impl State {
         let interface = self.neighbours[place].interface;
         match destination {
             Target::Host(address) => self.tell(interface, address, Urgency::Update, cx.now),
-            // Many nodes that start together ask together: who has just told everything has answered.
+            // Many nodes that start together ask together: who has told everything not long ago has answered.
             Target::All => {
+                self.make_ihu(place);
+                self.schedule(interface, Urgency::Packet, cx.now);
                 let it = &mut self.interfaces[interface];
                 if it.told_all == Time::ZERO || it.told_all + self.params.hello_interval * 10 < cx.now {
                     it.all = true;

@@ -16,7 +16,7 @@ use crate::routing::Networks;
 const LOOK: Span = Span::from_secs(1);
 /// A metric that has grown from more than this is not urgent (babeld).
 const URGENT_BELOW: u16 = 6 * 256;
-/// In the last part of its hold, a neighbour is asked whether a route still holds (babeld: 1/8).
+/// In the last part of its hold, a neighbour is asked whether a route still holds.
 const EARLY: f64 = 0.125;
 
 /// An interface on which the protocol runs, with what waits to be sent there.
@@ -88,7 +88,7 @@ pub enum Urgency {
     Packet,
     /// As updates that are urgent do.
     Urgent,
-    /// As updates do that a request follows.
+    /// As updates that are written already.
     Now,
 }
 
@@ -444,8 +444,8 @@ impl State {
             let mut lost = None;
             routes.retain_mut(|it| {
                 if it.expires <= now {
+                    *retracted = retracted.filter(|lost| *lost != it.neighbour);
                     if it.advertised == INFINITY {
-                        *retracted = retracted.filter(|lost| *lost != it.neighbour);
                         return false;
                     }
                     (it.advertised, it.expires) = (INFINITY, now + hold);
