@@ -78,6 +78,19 @@ def test_a_kernel_that_is_not_there_names_the_command() -> None:
         cache.newest("5.10")
 
 
+def test_kernels_that_a_scenario_can_have_instead_are_named(empty: Path) -> None:
+    _add(empty, "6.1-a", variants=["reno"])
+    # A kernel without Wi-Fi is of no use where Wi-Fi is needed.
+    with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1 --wifi` makes it$"):
+        cache.newest("6.1+wifi")
+    _add(empty, "6.1+wifi-a", version="6.1+wifi")
+    with pytest.raises(ValueError, match=r"; built already: 6\.1\+wifi \(`version` in \[linux\] names one\)$"):
+        cache.newest("6.12+wifi")
+    # The error says which scenario it is of: a command can have several.
+    with pytest.raises(ValueError, match=r"^two: there is no kernel 6\.12 .*: 6\.1, 6\.1\+wifi \(`version`"):
+        hopyard.run(hopyard.Scenario(**{**TWO, "linux": {"version": "6.12"}}))
+
+
 def test_an_agent_of_another_version_does_not_count(empty: Path) -> None:
     _add(empty, "6.1-a")
     cache.agent().rename(cache.agent().with_name("another"))
@@ -121,10 +134,11 @@ def test_a_kernel_that_cannot_be_started_is_found_before_a_run(empty: Path, monk
             hopyard.run(file, out=empty / "out")
         assert not (empty / "out").exists()
         done = CliRunner().invoke(main, ["check", str(file)])
-        assert f"{file}: {caught.value}" in done.stdout
+        text = str(caught.value).removeprefix("two: ")
+        assert f"{file}: {text}" in done.stdout
         listed = CliRunner().invoke(main, ["kernels", "check"])
         assert "missing  kernel 6.1" in listed.stdout
-        return str(caught.value)
+        return text
 
     program.chmod(0o644)
     if os.access(program, os.X_OK):

@@ -34,7 +34,10 @@ def needed(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> dic
         if core.linux is None:
             continue
         version = core.linux
-        kernel = found.setdefault(version, newest(version))
+        try:
+            kernel = found.setdefault(version, newest(version))
+        except ValueError as error:
+            raise ValueError(f"{core.name}: {error}") from error
         for variant in core.linux_variants():
             if kernel.lacks_module(variant):
                 raise ValueError(
