@@ -396,7 +396,7 @@ def test_a_machine_that_cannot_have_kernels_is_an_error_before_a_run(
         hopyard.run(hopyard.Scenario(**TWO))
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
     monkeypatch.setattr(check, "GUEST", 2**60)
-    with pytest.raises(ValueError, match=r"kernels need at least \d+ MB and .*container: --shm-si"):
+    with pytest.raises(ValueError, match=r"kernels need at least \d+ MB and .*container: --shm-si.*\(--jobs\)"):
         hopyard.run(hopyard.Scenario(**TWO))
 
 
