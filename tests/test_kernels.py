@@ -559,6 +559,29 @@ def test_a_kernel_with_wifi_is_another_one(tmp_path: Path, monkeypatch: pytest.M
         cache.newest("6.1+wifi")
 
 
+def test_an_option_that_a_version_cannot_have_is_refused_and_no_kernel_is_built_for_it(empty: Path) -> None:
+    mac = {"model": "edca", "rate_control": "minstrel_ht", "edca": {"standard": "n", "band": "2.4 GHz", "rate": "mcs7"}}
+    nodes = {"count": 2, "spacing": "50 m", "system": "linux"}
+
+    def of(version: str) -> hopyard.Scenario:
+        linux = {"version": version, "wifi": "ibss"}
+        return hopyard.Scenario(name="n", duration="1 s", runs=1, nodes=nodes, mac=mac, linux=linux)
+
+    file = empty / "n.toml"
+    file.write_text(of("6.12").to_toml())
+    text = r'n: Linux 6\.12\+wifi cannot have CONFIG_MAC80211_HWSIM_AMPDU, .* expected `version = "6\.1"` in \[linux\]$'
+    with pytest.raises(ValueError, match=text):
+        hopyard.run(of("6.12"))
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert done.exit_code == 2, done.output
+    assert "cannot have CONFIG_MAC80211_HWSIM_AMPDU" in done.stderr
+    assert "hopyard kernels build" not in done.output
+    # A version that can have it, and a patch of the user's own, which may bring it, are to be built.
+    for version, command in (("6.1", "6.1 --wifi"), ("6.12+wifi-0123abcd", "6.12 --wifi --patch FILE")):
+        with pytest.raises(ValueError, match=f"`hopyard kernels build {re.escape(command)}` makes it"):
+            hopyard.run(of(version))
+
+
 def test_a_kernel_with_patches_of_the_user_has_a_name_and_a_key_of_its_own(
     tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
