@@ -448,11 +448,20 @@ def test_what_became_of_programs_is_said() -> None:
         "run 0, node 3: true: ended at 1.004 s",
         "The output of programs is in the table `programs` (--out keeps it).",
     ]
-    Found.programs = pa.Table.from_pylist([{"run": 0, "node": 3, **row} for row in [*rows[:2] * 3, rows[2], rows[3]]])
+    # What a daemon of all nodes does takes one line, so that the other programs are told.
+    daemon = {**rows[0], "command": "babeld eth0", "run": 0}
+    Found.programs = pa.Table.from_pylist(
+        [{"run": 0, "node": 3, **row} for row in [*rows[:2] * 2, rows[2], rows[3]]]
+        + [{**daemon, "node": node} for node in range(7)]
+        + [{**rows[1], "run": 0, "node": node, "ended_s": node + 2.0} for node in range(3)]
+    )
     found = _programs(Found())  # type: ignore[arg-type]
-    assert found[:2] == [
+    assert found == [
         "warning: run 0, node 3: false: exit status 1: two",
         "warning: run 0, node 3: late: never began",
+        "run 0, node 3 (2 programs): iperf3 -s: went on until the end of the run",
+        "run 0, nodes 0, 1, 2, 3, 4 and 2 more: babeld eth0: went on until the end of the run",
+        "run 0, node 3 (2 programs): true: ended at 1.004 s",
+        "3 further programs ended without an error",
+        "The output of programs is in the table `programs` (--out keeps it).",
     ]
-    assert found[2:5] == ["run 0, node 3: iperf3 -s: went on until the end of the run"] * 3
-    assert found[5] == "3 further programs ended without an error"

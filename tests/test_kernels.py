@@ -78,6 +78,19 @@ def test_a_kernel_that_is_not_there_names_the_command() -> None:
         cache.newest("5.10")
 
 
+def test_kernels_that_a_scenario_can_have_instead_are_named(empty: Path) -> None:
+    _add(empty, "6.1-a", variants=["reno"])
+    # A kernel without Wi-Fi is of no use where Wi-Fi is needed.
+    with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1 --wifi` makes it$"):
+        cache.newest("6.1+wifi")
+    _add(empty, "6.1+wifi-a", version="6.1+wifi")
+    with pytest.raises(ValueError, match=r"; built already: 6\.1\+wifi \(`version` in \[linux\] names one\)$"):
+        cache.newest("6.12+wifi")
+    # The error says which scenario it is of: a command can have several.
+    with pytest.raises(ValueError, match=r"^two: there is no kernel 6\.12 .*: 6\.1, 6\.1\+wifi \(`version`"):
+        hopyard.run(hopyard.Scenario(**{**TWO, "linux": {"version": "6.12"}}))
+
+
 def test_an_agent_of_another_version_does_not_count(empty: Path) -> None:
     _add(empty, "6.1-a")
     cache.agent().rename(cache.agent().with_name("another"))
@@ -121,10 +134,11 @@ def test_a_kernel_that_cannot_be_started_is_found_before_a_run(empty: Path, monk
             hopyard.run(file, out=empty / "out")
         assert not (empty / "out").exists()
         done = CliRunner().invoke(main, ["check", str(file)])
-        assert f"{file}: {caught.value}" in done.stdout
+        text = str(caught.value).removeprefix("two: ")
+        assert f"{file}: {text}" in done.stdout
         listed = CliRunner().invoke(main, ["kernels", "check"])
         assert "missing  kernel 6.1" in listed.stdout
-        return str(caught.value)
+        return text
 
     program.chmod(0o644)
     if os.access(program, os.X_OK):
@@ -382,7 +396,7 @@ def test_a_machine_that_cannot_have_kernels_is_an_error_before_a_run(
         hopyard.run(hopyard.Scenario(**TWO))
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
     monkeypatch.setattr(check, "GUEST", 2**60)
-    with pytest.raises(ValueError, match=r"kernels need at least \d+ MB and .*container: --shm-si"):
+    with pytest.raises(ValueError, match=r"kernels need at least \d+ MB and .*container: --shm-si.*\(--jobs\)"):
         hopyard.run(hopyard.Scenario(**TWO))
 
 
@@ -543,6 +557,29 @@ def test_a_kernel_with_wifi_is_another_one(tmp_path: Path, monkeypatch: pytest.M
     }
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1 --wifi` makes it"):
         cache.newest("6.1+wifi")
+
+
+def test_an_option_that_a_version_cannot_have_is_refused_and_no_kernel_is_built_for_it(empty: Path) -> None:
+    mac = {"model": "edca", "rate_control": "minstrel_ht", "edca": {"standard": "n", "band": "2.4 GHz", "rate": "mcs7"}}
+    nodes = {"count": 2, "spacing": "50 m", "system": "linux"}
+
+    def of(version: str) -> hopyard.Scenario:
+        linux = {"version": version, "wifi": "ibss"}
+        return hopyard.Scenario(name="n", duration="1 s", runs=1, nodes=nodes, mac=mac, linux=linux)
+
+    file = empty / "n.toml"
+    file.write_text(of("6.12").to_toml())
+    text = r'n: Linux 6\.12\+wifi cannot have CONFIG_MAC80211_HWSIM_AMPDU, .* expected `version = "6\.1"` in \[linux\]$'
+    with pytest.raises(ValueError, match=text):
+        hopyard.run(of("6.12"))
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert done.exit_code == 2, done.output
+    assert "cannot have CONFIG_MAC80211_HWSIM_AMPDU" in done.stderr
+    assert "hopyard kernels build" not in done.output
+    # A version that can have it, and a patch of the user's own, which may bring it, are to be built.
+    for version, command in (("6.1", "6.1 --wifi"), ("6.12+wifi-0123abcd", "6.12 --wifi --patch FILE")):
+        with pytest.raises(ValueError, match=f"`hopyard kernels build {re.escape(command)}` makes it"):
+            hopyard.run(of(version))
 
 
 def test_a_kernel_with_patches_of_the_user_has_a_name_and_a_key_of_its_own(

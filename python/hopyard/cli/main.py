@@ -546,14 +546,21 @@ def _of_linux(path: Path, cores: Sequence[_core.Scenario]) -> tuple[list[str], l
             ], []
         return [], []
     from hopyard.kernels.check import machine
-    from hopyard.kernels.use import descriptors_of, lacking, memory_of, try_sysctls
+    from hopyard.kernels.use import descriptors_of, impossible, lacking, memory_of, try_sysctls
 
     text, fits = memory_of(cores)
     notes = [text] if fits and text else []
     errors = [] if fits else [f"error: {path}: {text}"]
     if few := descriptors_of(cores):
         errors.append(f"error: {path}: {few}")
-    if lack := lacking(cores):
+    try:
+        never = next((reason for core in cores if (reason := impossible(core))), "")
+    except ValueError:
+        # A package is missing: the next question says so.
+        never = ""
+    if never:
+        errors.append(f"error: {path}: {never}")
+    if (lack := lacking(cores)) and not never:
         notes.append(lack)
     try:
         for core in cores:

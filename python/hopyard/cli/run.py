@@ -411,25 +411,44 @@ _FATES = ("failed", "never began", "went on until the end of the run", "ended wi
 
 
 def _programs(results: Results) -> list[str]:
-    """What became of the programs in simulated time, in the order of `_FATES`."""
+    """What became of the programs in simulated time, in the order of `_FATES`.
+
+    A command with the same fate at several nodes, such as a daemon of all routers, has one line.
+    """
     rows = results.programs.to_pylist() if results.problem is None else []
 
-    def line(row: dict[str, Any]) -> tuple[int, str]:
-        where = f"run {row['run']}, node {row['node']}: {row['command']}"
+    def fate(row: dict[str, Any]) -> tuple[int, str]:
         if row["began_s"] is None:
-            return 1, f"warning: {where}: never began"
+            return 1, "never began"
         if row["ended_s"] is None:
-            return 2, f"{where}: went on until the end of the run"
+            return 2, "went on until the end of the run"
         if row["status"] == 0:
-            return 3, f"{where}: ended at {row['ended_s']:.6g} s"
+            return 3, f"ended at {row['ended_s']:.6g} s"
         last = row["errors"].strip().rpartition("\n")[2]
-        return 0, f"warning: {where}: exit status {row['status']}{last and ': '}{last}"
+        return 0, f"exit status {row['status']}{last and ': '}{last}"
 
-    lines = sorted((line(row) for row in rows), key=lambda it: it[0])
-    left = Counter(_FATES[fate] for fate, _ in lines[TOLD:])
-    more = [f"{many(count, 'further program')} {fate}" for fate, count in left.items()]
+    alike: dict[tuple[int, str, int, str], list[int]] = {}
+    for row in rows:
+        alike.setdefault((*fate(row), row["run"], row["command"]), []).append(row["node"])
+    lines = sorted(alike.items(), key=lambda it: it[0][0])
+    left: Counter[str] = Counter()
+    for (number, *_), nodes in lines[TOLD:]:
+        left[_FATES[number]] += len(nodes)
+    more = [f"{many(count, 'further program')} {became}" for became, count in left.items()]
     output = ["The output of programs is in the table `programs` (--out keeps it)."] if lines else []
-    return [*(text for _, text in lines[:TOLD]), *more, *output]
+    told = [
+        f"{'warning: ' if number < 2 else ''}run {run}, {_nodes(nodes)}: {command}: {text}"
+        for (number, text, run, command), nodes in lines[:TOLD]
+    ]
+    return [*told, *more, *output]
+
+
+def _nodes(nodes: Sequence[int]) -> str:
+    """The node of a program, or the first of those that have the same one."""
+    if len(set(nodes)) == 1:
+        return f"node {nodes[0]}" + (f" ({len(nodes)} programs)" if len(nodes) > 1 else "")
+    shown = ", ".join(map(str, nodes[:TOLD]))
+    return f"nodes {shown}" + (f" and {len(nodes) - TOLD} more" if len(nodes) > TOLD else "")
 
 
 def _again(failure: Failure, folder: Folder | None) -> str | None:

@@ -227,10 +227,14 @@ def building(name: str) -> str:
     return f"hopyard kernels build {version}{''.join(options)}"
 
 
-def _others() -> str:
-    """What a scenario may name in place of a version that is not built; nothing if none is."""
-    there = sorted({it.version for it in built()})
-    return f"; there is {', '.join(there)}, for `version` in [linux]" if there else ""
+def _others(version: str) -> str:
+    """What a scenario may name in place of a version that is not built; nothing if none is. Wi-Fi needs Wi-Fi."""
+
+    def has_wifi(name: str) -> bool:
+        return name.partition("+")[2].startswith(WIFI)
+
+    there = sorted({it.version for it in built() if has_wifi(it.version) or not has_wifi(version)})
+    return f"; built already: {', '.join(there)} (`version` in [linux] names one)" if there else ""
 
 
 def newest(version: str) -> Built:
@@ -252,7 +256,7 @@ def newest(version: str) -> Built:
     if kernel is None:
         closed = [it for it in unreadable() if not os.access(it / ABOUT, os.R_OK)]
         also = f" ({', '.join(map(str, closed))} cannot be read)" if closed else ""
-        raise ValueError(f"there is no kernel {version} in {root()}{also}: `{command}` makes it{_others()}")
+        raise ValueError(f"there is no kernel {version} in {root()}{also}: `{command}` makes it{_others(version)}")
     if wrong := kernel.defect():
         raise ValueError(f"{wrong}: `{command} --force` makes it anew")
     if not agent().is_file():

@@ -195,7 +195,9 @@ def memory(need: Need | None = None, shared: Path = SHARED) -> Finding:
     if len(os.fsencode(temporary)) > LONGEST:
         cure = f"set TMPDIR to a folder whose path has at most {LONGEST} bytes"
         return Finding(what, False, f"{temporary}: too long for the sockets of kernels", cure)
-    cure = "in a container: --shm-size=1g; or set TMPDIR to a folder with more room"
+    cure = (
+        "in a container: --shm-size=1g; or set TMPDIR to a folder with more room, or make fewer runs at a time (--jobs)"
+    )
     good = need.least <= there.bytes
     found = f"{there}, for about {there.bytes // GUEST} kernels"
     if not good:

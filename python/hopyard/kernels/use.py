@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hopyard.kernels.cache import Built, agent, available, building, newest
+from hopyard.kernels.build import patches
+from hopyard.kernels.cache import VERSIONS, WIFI, Built, agent, available, building, newest
 from hopyard.kernels.check import Need, descriptors, machine, raise_descriptors, room
 
 if TYPE_CHECKING:
@@ -34,7 +35,12 @@ def needed(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> dic
         if core.linux is None:
             continue
         version = core.linux
-        kernel = found.setdefault(version, newest(version))
+        if never := impossible(core):
+            raise ValueError(f"{core.name}: {never}")
+        try:
+            kernel = found.setdefault(version, newest(version))
+        except ValueError as error:
+            raise ValueError(f"{core.name}: {error}") from error
         for variant in core.linux_variants():
             if kernel.lacks_module(variant):
                 raise ValueError(
@@ -58,6 +64,30 @@ def needed(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> dic
         raise_descriptors(need)
     try_sysctls(core for core, _ in cases)
     return {version: (kernel.program, agent(), kernel.modules) for version, kernel in found.items()}
+
+
+def impossible(core: _core.Scenario) -> str:
+    """Why no kernel of its version can have what a scenario needs; nothing if one can.
+
+    Some options come with a patch, which not every version has. A patch of the user may bring them too.
+    """
+    option, version = core.kernel_option(), core.linux
+    if version is None or option is None:
+        return ""
+    base, _, parts = version.partition("+")
+    having = [it for it in VERSIONS if any(_brings(path, option) for path in patches(it, wifi=True))]
+    if not having or base in having or parts not in ("", WIFI):
+        return ""
+    expected = " or ".join(f'"{it}"' for it in having)
+    return (
+        f"Linux {version} cannot have {option}, which the nodes of the scenario need: Hopyard has no patch for it;"
+        f" expected `version = {expected}` in [linux]"
+    )
+
+
+def _brings(patch: Path, option: str) -> bool:
+    """Whether a patch adds an option to Linux."""
+    return f"+config {option.removeprefix('CONFIG_')}" in patch.read_text(encoding="utf-8").splitlines()
 
 
 def without_option(core: _core.Scenario) -> str:
