@@ -90,7 +90,10 @@ pub fn daemon_fault(scenario: &Scenario) -> Option<String> {
             let only = Program { arguments: vec![program.to_owned()], ..program_of(node, Time::ZERO) };
             fault(&only).map(|error| format!("{error}: apt install {package}"))
         }
-        None => daemons_of((&routing, radio_of(linux)), node, Time::ZERO).iter().find_map(fault),
+        None => {
+            let error = daemons_of((&routing, radio_of(linux)), node, Time::ZERO).iter().find_map(fault)?;
+            Some(format!("{error}: expected a command, or one of {}", LinuxRouting::NAMES.join(", ")))
+        }
     }
 }
 

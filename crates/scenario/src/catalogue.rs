@@ -133,8 +133,11 @@ static FLOWS: ModelInfo = ModelInfo::of::<sections::Flows>(
     "flows",
     "Flows between pairs of nodes that are drawn; several sets of them are a list, `[[flows]]`.",
 );
-static LINUX: ModelInfo =
-    ModelInfo::of::<sections::Linux>("scenario", "linux", "The kernels of flows whose TCP is Linux's.");
+static LINUX: ModelInfo = ModelInfo::of::<sections::Linux>(
+    "scenario",
+    "linux",
+    "Linux kernels: nodes, and hosts of flows whose TCP is Linux's or of programs.",
+);
 static HOST: ModelInfo = ModelInfo::of::<sections::Host>(
     "scenario",
     "host",

@@ -39,6 +39,21 @@ fn every_node_has_a_kernel_and_no_routing_of_hopyard() {
     assert!(hopyard.linux().is_none() && hopyard.linux_nodes().is_empty());
 }
 
+/// The way has 49 hops: AODV would search 35, and with one hop of life nothing would arrive.
+#[test]
+fn limits_of_hopyards_packets_and_routing_are_not_those_of_kernels() {
+    let chain = NODES.replace("count = 3", "count = 50");
+    let rest = "[ip]\nttl = 1\n[[flow]]\nfrom = 0\nto = 49\n";
+    let warnings = |text: &str| {
+        let text = format!("{chain}{text}");
+        let scenario = Scenario::load(&text, "test.toml", Path::new(""), &[]).unwrap_or_else(|it| panic!("{it}"));
+        scenario.warnings().iter().map(ToString::to_string).filter(|it| it.contains("hops")).collect::<Vec<_>>()
+    };
+    let kernels = format!("{LINUX}{rest}stack = \"linux\"\ntcp = \"cubic\"\n[linux]\nrouting = \"babeld\"\n");
+    assert_eq!(warnings(&kernels), [""; 0]);
+    assert_eq!(warnings(rest).len(), 2);
+}
+
 #[test]
 fn the_routing_of_kernels_is_in_the_hash_where_there_are_any() {
     let hash = |text: &str| load(text).hash();

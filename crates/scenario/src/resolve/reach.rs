@@ -19,7 +19,7 @@ use super::resolver::Resolver;
 use super::ways::{Hops, How, Links, Lost, Ways};
 use crate::drawing::drawn_flows;
 use crate::placement::uniform;
-use crate::sections::Placement;
+use crate::sections::{Placement, System};
 
 /// The number of runs that are checked if nodes are drawn.
 const RUNS: u64 = 10;
@@ -350,6 +350,10 @@ impl Resolver<'_> {
     /// than its searches go.
     fn check_lengths(&mut self, checks: &Checks<'_>) {
         let resolved = checks.resolved;
+        // Kernels have limits of their own.
+        if resolved.nodes.system == System::Linux && !resolved.mixes_systems() {
+            return;
+        }
         let routing = checks.routing;
         let most = u32::from(resolved.ip.ttl);
         let section = format!("routing.{}", routing.name());
