@@ -45,7 +45,8 @@ def test_a_kernel_that_was_built_without_what_routing_needs_is_named(built: Path
 def test_a_daemon_that_is_not_there_is_named(built: Path) -> None:
     (built / "config").write_text("CONFIG_IPV6=y\n")
     linux = {"routing": "no-such-daemon -i eth0"}
-    with pytest.raises(hopyard.ScenarioError, match="there is no program `no-such-daemon` .*: expected a command, or one of static, babeld") as caught:
+    text = "there is no program `no-such-daemon` .*: expected a command, or one of static, babeld"
+    with pytest.raises(hopyard.ScenarioError, match=text) as caught:
         hopyard.run(hopyard.Scenario(**{**MESH, "linux": linux}))
     assert [problem.path for problem in caught.value.problems] == ["linux.routing"]
 
