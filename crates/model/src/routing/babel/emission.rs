@@ -137,7 +137,7 @@ impl State {
         // First: a neighbour that hears this node for the first time may answer what else is in the packet.
         let hello = Message::Hello { unicast: false, seqno, interval: centiseconds(params.hello_interval) };
         it.messages.insert(0, hello);
-        let all = seqno % u16::from(params.ihu_hellos) == 0;
+        let all = seqno.is_multiple_of(u16::from(params.ihu_hellos));
         for place in 0..self.neighbours.len() {
             let neighbour = &self.neighbours[place];
             if neighbour.interface == interface && (all || neighbour.is_lossy()) {
