@@ -2,8 +2,8 @@
 //!
 //! A packet has a header of four bytes and TLVs. Here a packet is a list of messages. The TLVs that only set the state
 //! of the parser (Router-Id, Next Hop, Pad) are no messages: the writer puts them where a message needs them. It
-//! writes whole prefixes, as babeld does those of IPv4; the parser also knows prefixes that leave out bytes which the
-//! update before has too (§4.5).
+//! writes whole prefixes, as babeld does for IPv4. The parser also reads prefixes that leave out the bytes of an
+//! earlier update (§4.5).
 //!
 //! Prefixes are IPv4 (AE 1). UDP over IPv4 or IPv6 carries the packets. In IHUs the parser also knows link-local
 //! addresses of IPv6 (AE 3). An update with another encoding only sets the parser's state. All else with an unknown

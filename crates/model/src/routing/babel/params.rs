@@ -58,8 +58,9 @@ pub struct Params {
     pub update_delay: Auto,
     /// Mean delay of urgent updates.
     pub urgent_delay: Span,
-    /// A request without an answer, and what is told of a retracted destination, is repeated after this time, after
-    /// twice and after four times this time, and so on.
+    /// How long a request without an answer waits until it is repeated. The second and third repeats come twice and
+    /// four times as long after the first request, and so on. What is told of a retracted destination is repeated at
+    /// the same times.
     pub request_timeout: Span,
     /// How often it is repeated.
     pub request_repeats: u8,
