@@ -67,6 +67,13 @@ def short(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of kernels."""
+    monkeypatch.setenv("HOPYARD_KERNELS", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with CHAIN and STUDY of the test's module, in which commands are run."""
     chains.write(tmp_path, request.module.CHAIN, request.module.STUDY)

@@ -41,14 +41,7 @@ TWO: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache."""
-    monkeypatch.setenv("HOPYARD_KERNELS", str(tmp_path))
-    return tmp_path
-
-
-def _add(root: Path, folder: str, **about: object) -> Path:
+def add(root: Path, folder: str, **about: object) -> Path:
     path = root / folder
     path.mkdir()
     (path / "linux").write_text("#!/bin/sh\necho 6.1.192-hopyard\n")
@@ -61,9 +54,9 @@ def _add(root: Path, folder: str, **about: object) -> Path:
 
 
 def test_the_newest_kernel_of_a_version_is_used(empty: Path) -> None:
-    _add(empty, "6.1-a")
-    new = _add(empty, "6.1-b", made="2026-02-02T03:04:05+00:00")
-    other = _add(empty, "6.12-a", version="6.12")
+    add(empty, "6.1-a")
+    new = add(empty, "6.1-b", made="2026-02-02T03:04:05+00:00")
+    other = add(empty, "6.12-a", version="6.12")
     assert [kernel.folder for kernel in cache.built()] == [new, empty / "6.1-a", other]
     assert cache.newest("6.1").folder == new
 
@@ -79,11 +72,11 @@ def test_a_kernel_that_is_not_there_names_the_command() -> None:
 
 
 def test_kernels_that_a_scenario_can_have_instead_are_named(empty: Path) -> None:
-    _add(empty, "6.1-a", variants=["reno"])
+    add(empty, "6.1-a", variants=["reno"])
     # A kernel without Wi-Fi is of no use where Wi-Fi is needed.
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1 --wifi` makes it$"):
         cache.newest("6.1+wifi")
-    _add(empty, "6.1+wifi-a", version="6.1+wifi")
+    add(empty, "6.1+wifi-a", version="6.1+wifi")
     with pytest.raises(ValueError, match=r"; built already: 6\.1\+wifi \(`version` in \[linux\] names one\)$"):
         cache.newest("6.12+wifi")
     # The error says which scenario it is of: a command can have several.
@@ -92,7 +85,7 @@ def test_kernels_that_a_scenario_can_have_instead_are_named(empty: Path) -> None
 
 
 def test_an_agent_of_another_version_does_not_count(empty: Path) -> None:
-    _add(empty, "6.1-a")
+    add(empty, "6.1-a")
     cache.agent().rename(cache.agent().with_name("another"))
     with pytest.raises(ValueError, match="there is no agent of this version of Hopyard"):
         cache.newest("6.1")
@@ -105,7 +98,7 @@ def test_only_what_is_missing_is_built(empty: Path, monkeypatch: pytest.MonkeyPa
     source = empty / "source"
     source.write_text("")
     wanted = build.Recipe("6.1", source, "package", "gcc", [], source)
-    _add(empty, "6.1-a", key=wanted.key())
+    add(empty, "6.1-a", key=wanted.key())
     monkeypatch.setattr(cache, "modules", lambda: empty / "none")
     cache.agent().unlink()
     told: list[str] = []
@@ -125,7 +118,7 @@ def test_only_what_is_missing_is_built(empty: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.filterwarnings("ignore")
 def test_a_kernel_that_cannot_be_started_is_found_before_a_run(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "_trace", lambda: check.Finding("ptrace", True, "allowed"))
-    program = _add(empty, "6.1-a", variants=["reno"]) / "linux"
+    program = add(empty, "6.1-a", variants=["reno"]) / "linux"
     file = empty / "two.toml"
     file.write_text(hopyard.Scenario(**TWO).to_toml())
 
@@ -159,7 +152,7 @@ def test_a_kernel_that_cannot_be_started_is_found_before_a_run(empty: Path, monk
 
 
 def test_a_folder_of_kernels_that_cannot_be_read_is_named(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = _add(empty, "6.1-a")
+    folder = add(empty, "6.1-a")
     file = empty / "two.toml"
     file.write_text(hopyard.Scenario(**TWO).to_toml())
     usual = Path.iterdir
@@ -194,8 +187,8 @@ def test_a_folder_of_kernels_that_cannot_be_read_is_named(empty: Path, monkeypat
 
 
 def test_folders_of_other_versions_are_told_and_not_used(empty: Path) -> None:
-    bad = _add(empty, "6.1-a", unknown=1)
-    worse = _add(empty, "6.1-b")
+    bad = add(empty, "6.1-a", unknown=1)
+    worse = add(empty, "6.1-b")
     (worse / cache.ABOUT).write_text("{")
     assert cache.built() == []
     assert cache.unreadable() == [bad, worse]
@@ -211,7 +204,7 @@ def test_a_list_without_a_kernel_says_what_to_do(empty: Path) -> None:
 
 
 def test_the_list_shows_kernels_with_their_variants(empty: Path) -> None:
-    _add(empty, "6.1-a")
+    add(empty, "6.1-a")
     done = CliRunner().invoke(main, ["kernels", "list"])
     assert done.exit_code == 0
     assert "6.1.192-hopyard" in done.stdout
@@ -219,7 +212,7 @@ def test_the_list_shows_kernels_with_their_variants(empty: Path) -> None:
 
 
 def test_modules_are_listed_and_needed(empty: Path) -> None:
-    _add(empty, "6.1-a", variants=["cubic", "reno"])
+    add(empty, "6.1-a", variants=["cubic", "reno"])
     flow = {**TWO["flow"][0], "tcp": "welcome"}
     scenario = hopyard.Scenario(**{**TWO, "flow": [flow]})
     missing = r"module of the TCP variant `welcome` .*`hopyard kernels build 6\.1` makes it"
@@ -241,7 +234,7 @@ def test_check_says_what_is_missing(empty: Path, monkeypatch: pytest.MonkeyPatch
     assert done.exit_code == 1
     assert "missing  kernel 6.1: none in" in done.stdout
     assert "-> hopyard kernels build 6.1" in done.stdout
-    _add(empty, "6.1-a")
+    add(empty, "6.1-a")
     monkeypatch.setattr(check, "machine", lambda: [check.Finding("system", True, "Linux")])
     done = CliRunner().invoke(main, ["kernels", "check"])
     assert "missing  kernel 6.1: the kernel of a trial ended at 0.000000000 s" in done.stdout
@@ -341,7 +334,7 @@ def test_the_patches_of_a_version_are_its_own_and_the_common_ones() -> None:
 def test_scenarios_need_a_kernel_that_is_built(empty: Path) -> None:
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1` makes it"):
         hopyard.run(hopyard.Scenario(**TWO))
-    _add(empty, "6.1-a", variants=["cubic"])
+    add(empty, "6.1-a", variants=["cubic"])
     with pytest.raises(ValueError, match=r"Linux 6\.1 has no TCP variant `reno`.*expected cubic"):
         hopyard.run(hopyard.Scenario(**TWO))
 
@@ -353,7 +346,7 @@ def test_a_variant_without_a_twin_in_linux_is_named() -> None:
 
 
 def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
-    _add(empty, "6.1-a")
+    add(empty, "6.1-a")
     hosts = [{"node": 0, "run": "true"}, {"node": 2, "run": "no-such-program -x"}]
     with pytest.raises(hopyard.ScenarioError, match="there is no program `no-such-program`") as caught:
         hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
@@ -369,7 +362,7 @@ def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
 
 
 def test_what_cannot_run_here_is_told_with_its_place_and_leaves_no_folder(empty: Path, tmp_path: Path) -> None:
-    _add(empty, "6.1-a")
+    add(empty, "6.1-a")
     file = tmp_path / "programs.toml"
     text = '[nodes]\ncount = 2\n[[host]]\nnode = 1\nrun = "no-such-program -x"\n'
     file.write_text(text)
@@ -389,7 +382,7 @@ def test_what_cannot_run_here_is_told_with_its_place_and_leaves_no_folder(empty:
 def test_a_machine_that_cannot_have_kernels_is_an_error_before_a_run(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _add(empty, "6.1-a", variants=["reno"])
+    add(empty, "6.1-a", variants=["reno"])
     monkeypatch.setattr(check, "PERSONALITY", "raise SystemExit(0)")
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(1)")
     with pytest.raises(ValueError, match="cannot run here: ptrace: refused: Operation not"):
@@ -449,7 +442,7 @@ def test_file_descriptors_are_enough_or_are_refused_before_a_run(
     for question in ("_trace", "_personality"):
         finding = check.Finding(question, True, "allowed")
         monkeypatch.setattr(check, question, lambda it=finding: it)
-    _add(empty, "6.1-a", variants=["reno"])
+    add(empty, "6.1-a", variants=["reno"])
     core = plan(hopyard.Scenario(**TWO))[0].core
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     limits = [before[0], before[1]]
@@ -503,159 +496,6 @@ def test_runs_at_a_time_need_their_memory_at_the_same_time() -> None:
     assert most([(core, 5), (core, 5)], 3) == three
 
 
-PATCH = """\
---- a/net/one.c
-+++ b/net/one.c
-@@ -1,3 +1,3 @@
- a
--b
-+B
- c
-@@ -21,3 +21,3 @@
- u
--v
-+V
- w
---- a/net/two.c
-+++ b/net/two.c
-@@ -1 +1 @@
--x
-+X
-"""
-
-
-def _tree(folder: Path) -> Path:
-    """A source that the patch fits."""
-    (folder / "net").mkdir(parents=True)
-    (folder / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 1\n", encoding="utf-8")
-    (folder / "net" / "one.c").write_text("\n".join("abcdefghijklmnopqrstuvwxyz") + "\n", encoding="utf-8")
-    (folder / "net" / "two.c").write_text("x\n", encoding="utf-8")
-    return folder
-
-
-@pytest.mark.usefixtures("empty")
-def test_a_kernel_with_wifi_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "_output", lambda _: "gcc 1")
-    monkeypatch.setattr(build, "TOOLS", {})
-    source, patch = _tree(tmp_path / "linux-6.1.9"), tmp_path / "own.patch"
-    patch.write_text(PATCH, encoding="utf-8")
-    plain, wifi = (build.recipe(None, source, wifi=it) for it in (False, True))
-    both = build.recipe(None, source, [patch], wifi=True)
-    number = build.recipe(None, source, [patch]).name.removeprefix("6.1+")
-    assert [it.name for it in (plain, wifi, both)] == ["6.1", "6.1+wifi", f"6.1+wifi-{number}"]
-    assert len({it.key() for it in (plain, wifi, both)}) == 3
-    assert all(cache.is_version(it.name) for it in (plain, wifi, both))
-    # The usual kernel has none of it: more room for headers would change what TCP's memory is counted as.
-    assert "MAC80211" not in plain.configuration.read_text(encoding="utf-8")
-    assert [path.name for path in wifi.configurations] == ["fragment.config", "wifi.config"]
-    commands = {name: cache.building(name) for name in ("6.1", "6.1+wifi", "6.1+0123abcd", "6.12+wifi-0123abcd")}
-    assert commands == {
-        "6.1": "hopyard kernels build 6.1",
-        "6.1+wifi": "hopyard kernels build 6.1 --wifi",
-        "6.1+0123abcd": "hopyard kernels build 6.1 --patch FILE",
-        "6.12+wifi-0123abcd": "hopyard kernels build 6.12 --wifi --patch FILE",
-    }
-    with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1 --wifi` makes it"):
-        cache.newest("6.1+wifi")
-
-
-def test_an_option_that_a_version_cannot_have_is_refused_and_no_kernel_is_built_for_it(empty: Path) -> None:
-    mac = {"model": "edca", "rate_control": "minstrel_ht", "edca": {"standard": "n", "band": "2.4 GHz", "rate": "mcs7"}}
-    nodes = {"count": 2, "spacing": "50 m", "system": "linux"}
-
-    def of(version: str) -> hopyard.Scenario:
-        linux = {"version": version, "wifi": "ibss"}
-        return hopyard.Scenario(name="n", duration="1 s", runs=1, nodes=nodes, mac=mac, linux=linux)
-
-    file = empty / "n.toml"
-    file.write_text(of("6.12").to_toml())
-    text = r'n: Linux 6\.12\+wifi cannot have CONFIG_MAC80211_HWSIM_AMPDU, .* expected `version = "6\.1"` in \[linux\]$'
-    with pytest.raises(ValueError, match=text):
-        hopyard.run(of("6.12"))
-    done = CliRunner().invoke(main, ["check", str(file)])
-    assert done.exit_code == 2, done.output
-    assert "cannot have CONFIG_MAC80211_HWSIM_AMPDU" in done.stderr
-    assert "hopyard kernels build" not in done.output
-    # A version that can have it, and a patch of the user's own, which may bring it, are to be built.
-    for version, command in (("6.1", "6.1 --wifi"), ("6.12+wifi-0123abcd", "6.12 --wifi --patch FILE")):
-        with pytest.raises(ValueError, match=f"`hopyard kernels build {re.escape(command)}` makes it"):
-            hopyard.run(of(version))
-
-
-def test_a_kernel_with_patches_of_the_user_has_a_name_and_a_key_of_its_own(
-    tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build, "_output", lambda _: "gcc 1")
-    monkeypatch.setattr(build, "TOOLS", {})
-    source, patch, other = _tree(tmp_path / "linux-6.1.9"), tmp_path / "own.patch", tmp_path / "other.patch"
-    patch.write_text(PATCH, encoding="utf-8")
-    other.write_text(PATCH.replace("+X", "+Y"), encoding="utf-8")
-    plain = build.recipe(None, source)
-    wanted = [build.recipe(None, source, own) for own in ([patch], [other], [patch, other], [other, patch])]
-    assert plain.name == "6.1"
-    assert all(cache.is_version(it.name) and it.name.startswith("6.1+") for it in wanted)
-    assert len({plain.name, *(it.name for it in wanted)}) == 5
-    assert len({plain.key(), *(it.key() for it in wanted)}) == 5
-    again = tmp_path / "moved.patch"
-    again.write_text(PATCH, encoding="utf-8")
-    assert build.recipe(None, source, [again]).name == wanted[0].name, "the content counts"
-
-    # Each is found by its name, however new the others are.
-    name = wanted[0].name
-    _add(empty, "6.1-a")
-    patched = _add(empty, f"{name}-b", version=name, made="2026-12-02T03:04:05+00:00")
-    assert cache.newest("6.1").folder == empty / "6.1-a"
-    assert cache.newest(name).folder == patched
-    assert [kernel.version for kernel in cache.built()] == ["6.1", name]
-    with pytest.raises(
-        ValueError, match=r"no kernel 6\.1\+0123abcd.*`hopyard kernels build 6\.1 --patch FILE` makes it"
-    ):
-        cache.newest("6.1+0123abcd")
-    broken = ("6.1+", "6.1+123", "6.1+0123ABCD", "6.6+0123abcd")
-    for wrong in (*broken, "6.1+wifi-", "6.1+wifi0123abcd", "6.1+0123abcd-wifi"):
-        with pytest.raises(ValueError, match="one with patches such as"):
-            cache.newest(wrong)
-    with pytest.raises(hopyard.ScenarioError, match=r"(?s)no kernel 6\.1\+0123abcd|expected \"6\.1\""):
-        hopyard.run(hopyard.Scenario(**{**TWO, "linux": {"version": "6.1+0123abcg"}}))
-
-
-@pytest.mark.skipif(shutil.which("patch") is None, reason="there is no patch")
-def test_a_patch_is_applied_or_its_faulty_hunks_are_named(tmp_path: Path) -> None:
-    def applied(name: str, text: str) -> Path:
-        patch, source = tmp_path / f"{name}.patch", _tree(tmp_path / name)
-        patch.write_text(text, encoding="utf-8")
-        build._apply(patch, build._Steps(tmp_path / f"{name}.log"), source)
-        return source
-
-    source = applied("good", PATCH)
-    assert (source / "net" / "one.c").read_text(encoding="utf-8").startswith("a\nB\nc\n")
-    assert (source / "net" / "two.c").read_text(encoding="utf-8") == "X\n"
-
-    def faults(name: str, text: str) -> str:
-        with pytest.raises(build.BuildError) as caught:
-            applied(name, text)
-        return str(caught.value)
-
-    told = faults("other", PATCH.replace("-v\n", "-q\n").replace("-x\n", "-y\n"))
-    assert f"{tmp_path / 'other.patch'} does not fit the source: " in told
-    assert told.endswith("hunk 2 of net/one.c, at line 21; hunk 1 of net/two.c, at line 1")
-    assert faults("absent", PATCH.replace("two.c", "three.c")).endswith("there is no file net/three.c")
-    assert "malformed patch at line" in faults("cut", PATCH.replace("@@ -1,3 +1,3 @@", "@@ -1,5 +1,5 @@"))
-
-
-def test_a_file_that_is_no_patch_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "_output", lambda _: "gcc 1")
-    source, patch = _tree(tmp_path / "linux-6.1.9"), tmp_path / "own.patch"
-    for content in (b"", b"\xff\xfe", b"bbr3\n"):
-        patch.write_bytes(content)
-        done = CliRunner().invoke(main, ["kernels", "build", "--source", str(source), "--patch", str(patch)])
-        assert done.exit_code == 2
-        assert "own.patch: expected a patch as `git diff` and `diff -u` write it" in done.stderr
-    done = CliRunner().invoke(main, ["kernels", "build", "--patch", str(tmp_path / "none")])
-    assert done.exit_code == 2
-    assert "does not exist" in done.stderr
-
-
 def test_a_long_folder_for_temporary_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = tmp_path / ("x" * check.LONGEST)
     long.mkdir()
@@ -702,7 +542,7 @@ def test_a_simulation_in_steps_needs_a_kernel_that_is_built(empty: Path, monkeyp
         monkeypatch.setattr(check, question, "raise SystemExit(0)")
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1` makes it"):
         hopyard.start(hopyard.Scenario(**TWO))
-    _add(empty, "6.1-a", variants=["reno"])
+    add(empty, "6.1-a", variants=["reno"])
     with pytest.raises(hopyard.SimulationError, match="the kernel of node 0"):
         hopyard.start(hopyard.Scenario(**TWO))
 

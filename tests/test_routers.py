@@ -10,7 +10,7 @@ import hopyard
 import pytest
 from hopyard.kernels import cache, check
 from test_docs import DOCS, blocks
-from test_kernels import _add
+from test_kernels import add
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ MESH: dict[str, Any] = {
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache with a kernel that is not one."""
     monkeypatch.setenv("HOPYARD_KERNELS", str(tmp_path))
-    return _add(tmp_path, "6.1-a")
+    return add(tmp_path, "6.1-a")
 
 
 def test_a_kernel_that_was_built_without_what_routing_needs_is_named(built: Path) -> None:
