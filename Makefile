@@ -1,7 +1,7 @@
 # `make demo` and `make test` are the two commands of the README; `make lint` and `make bench` are for developers.
-# `make demo` makes .venv with the packages pinned in requirements/, and builds the release wheel. `make test` and `make lint` make
-# .venv/dev with the developers' packages too; the wheel there is built in the profile `dev`, which shares its dependencies with the
-# tests of Rust and so takes a third of the time of the release wheel.
+# `make demo` makes .venv with the packages pinned in requirements/, and builds a wheel in the profile `quick` (Cargo.toml). What takes
+# longer than its build, or is a measurement, has the release wheel there. `make test` and `make lint` make .venv/dev with the developers'
+# packages too; the wheel there is built in the profile `dev`, which shares its dependencies with the tests of Rust.
 
 # cargo has jobs of its own: it could not use those of make, and would warn of that.
 unexport MAKEFLAGS MFLAGS
@@ -36,7 +36,8 @@ PYTHON_FOLDERS := $(wildcard python kernels tests requirements release validatio
 
 .PHONY: demo dev test test-rust test-fuzz test-python test-ebpf test-skipped test-skipped-rust test-skipped-python lint lint-ebpf lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers site release-check lock clean
 
-demo: $(VENV)/installed
+# A release wheel that is there already stays.
+demo: $(or $(wildcard $(VENV)/release),$(VENV)/installed)
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
 	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas \
 	    --measure delay,goodput,timeouts --plot --out $(OUT)
@@ -104,18 +105,18 @@ format: $(DEV)/developer
 	$(DEV)/bin/ruff format $(PYTHON_FOLDERS)
 	$(DEV)/bin/ruff check --fix $(PYTHON_FOLDERS)
 
-bench: $(VENV)/installed
+bench: $(VENV)/release
 	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
 	$(BIN)/python bench/run.py $(BENCH)
 	$(if $(BENCH),,$(BIN)/python bench/segments.py)
 
 # What the events of a TCP sender cost in instructions: python/hopyard/tables/computation.csv (needs valgrind).
-computation: $(VENV)/installed
+computation: $(VENV)/release
 	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
 	$(BIN)/python bench/computation.py
 
 # A wheel for publication, in dist/pgo: compiled with a profile of runs of three scenarios of bench.
-wheel-pgo: $(VENV)/installed
+wheel-pgo: $(VENV)/release
 	bench/pgo.sh wheel
 
 # Hopyard's side of the comparison with ns-2, ns-3 and closed forms: validation/results and validation/RESULTS.md.
@@ -133,7 +134,7 @@ packetdrill:
 
 # Linux kernels in simulated time: the same run many times, and what they cost; nothing else should run meanwhile. As root, with
 # NOBODY=PYTHON, a Python with Hopyard that every user can start, also as a user without rights.
-kernels: $(VENV)/installed
+kernels: $(VENV)/release
 	$(BIN)/python -m validation.kernels cost
 	$(BIN)/python -m validation.kernels nodes
 	$(BIN)/python -m validation.kernels repeated $(if $(NOBODY),--nobody $(NOBODY))
@@ -144,7 +145,7 @@ coverage: $(DEV)/installed
 
 # The papers: every study file with its full number of runs, and a report for each; its tables go into the folder of the
 # study, and the page and the figures of it that are kept there; then the page on top, studies/papers/RESULTS.md. QUICK=--quick is a first look.
-papers: $(VENV)/installed requirements/lab.txt
+papers: $(VENV)/release requirements/lab.txt
 	$(BIN)/$(PIP) install --requirement requirements/lab.txt
 	for study in studies/*/study.toml; do \
 	    folder=$$(dirname $$study); made=results/$$(basename $$folder)/report; \
@@ -168,13 +169,13 @@ lock:
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python requirements/lock.py
 
-# An environment with what the package and its build need: .venv, and .venv/dev.
+# An environment with what the package and its build need: .venv, and .venv/dev. Python compiles what is imported, a third of it, itself.
 %/base: requirements/run.txt
 	@$(PYTHON) -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Hopyard needs Python 3.11 or newer with venv (Debian: apt install python3-venv)."; exit 1; }
 	@command -v cargo >/dev/null || { echo "Hopyard needs Rust 1.95 or newer (https://rustup.rs)."; exit 1; }
 	test -x $*/bin/python || $(PYTHON) -m venv $*
-	$*/bin/$(PIP) install --requirement requirements/run.txt
+	$*/bin/$(PIP) install --no-compile --requirement requirements/run.txt
 	@touch $@
 
 $(DEV)/developer: requirements/dev.txt requirements/lab.txt | $(DEV)/base
@@ -185,9 +186,11 @@ $(DEV)/site $(DEV)/release: $(DEV)/%: requirements/%.txt | $(DEV)/developer
 	$(DEV)/bin/$(PIP) install --requirement $<
 	@touch $@
 
-$(VENV)/installed: $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
+$(VENV)/installed: PROFILE := quick
+$(VENV)/release: PROFILE := release
+$(VENV)/installed $(VENV)/release: $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
 	rm -rf dist
-	$(BIN)/maturin build --release --locked --quiet --out dist --interpreter $(BIN)/python
+	$(BIN)/maturin build --profile $(PROFILE) --locked --quiet --out dist --interpreter $(BIN)/python
 	$(BIN)/$(PIP) install --no-deps --force-reinstall --no-build-isolation dist/*.whl ./kernels
 	@touch $@
 

@@ -159,7 +159,8 @@ fn led<P: Params>(defaults: &Value, given: &Map<String, Value>) -> Value {
     let step = |mut values: Value, key: &str| {
         if let Some(value) = given.get(key) {
             values[key] = value.clone();
-            let mut params = P::deserialize(values).ok()?;
+            // Not by value: each type's code would be compiled a second time for it.
+            let mut params = P::deserialize(&values).ok()?;
             params.follow(key);
             values = to_value(&params);
         }

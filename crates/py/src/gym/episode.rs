@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
+use hopyard_coupling::Meters;
 use hopyard_engine::{Span, Time};
-use hopyard_model::observe::Probe;
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::transport::congestion::{Config, CongestionControl as _, Controller};
 use hopyard_model::world::{Advanced, Spec, Transport, Watch, World};
@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::agent::{Agent, Decide, Desk, Gate, Sets, Turn};
 use crate::batch::has_rules;
+use crate::network::Watching;
 
 /// What is decided, of which flows, and when.
 #[derive(Clone, Debug)]
@@ -84,7 +85,8 @@ fn play(scenario: &core::Scenario, run: u32, plan: &Plan, gate: Arc<Gate>) -> Re
     let rules = has_rules(&spec);
     seat(&mut spec, plan, &gate);
     let go = || {
-        let world = World::with_probe(&spec, spec.observe.recorded.probes()).map_err(|error| error.to_string())?;
+        let probes = (Meters::default(), spec.observe.recorded.probes());
+        let world = World::with_probe(&spec, probes).map_err(|error| error.to_string())?;
         drive(world, plan.decide, &gate)
     };
     if !rules {
@@ -109,8 +111,9 @@ fn seat(spec: &mut Spec, plan: &Plan, gate: &Arc<Gate>) {
     }
 }
 
-fn drive<P: Probe>(mut world: World<P>, decide: Decide, gate: &Gate) -> Result<Turn, String> {
-    let failed = |world: &World<P>| world.failure().map_or(Ok(()), |failure| Err(failure.to_string()));
+// With the observers of a run in steps, whose code is in the library already.
+fn drive(mut world: World<Watching>, decide: Decide, gate: &Gate) -> Result<Turn, String> {
+    let failed = |world: &World<Watching>| world.failure().map_or(Ok(()), |failure| Err(failure.to_string()));
     if let Decide::Every(mut at, interval) = decide {
         while at < world.end() {
             // A decision for a time knows everything before that time.
