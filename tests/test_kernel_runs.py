@@ -67,6 +67,8 @@ def test_a_parameter_that_the_kernel_lacks_is_named_before_a_run(tmp_path: Path)
     for sysctl, why in (
         ("net.ipv4.tcp_sock=0", "No such file or directory"),
         ("net.ipv4.ip_default_ttl=0", "Invalid argument"),
+        # Each of the two kernels has one device.
+        ("net.ipv4.conf.eth1.rp_filter=1", "No such file or directory"),
     ):
         linux = {"sysctls": ["net.ipv4.tcp_dsack=0", sysctl]}
         file.write_text(hopyard.Scenario(**TWO, linux=linux).to_toml())

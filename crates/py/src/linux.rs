@@ -87,7 +87,7 @@ pub fn try_kernel(py: Python<'_>, program: PathBuf, agent: PathBuf) -> PyResult<
 pub fn refused(scenario: &core::Scenario, program: PathBuf, agent: &Path) -> Option<String> {
     let linux = scenario.linux().filter(|it| !it.sysctls.is_empty())?;
     let orders: Vec<_> = linux.parameters().into_iter().map(|(path, value)| Order::Sysctl { path, value }).collect();
-    match trial(program, agent, &orders, scenario.kernel_devices()).err()? {
+    match trial(program, agent, &orders, scenario.common_devices()).err()? {
         Error::Agent { value, error, .. } => {
             let (path, value) = value.split_once('=').unwrap_or((&value, ""));
             Some(format!("Linux {} does not take `{}={value}`: {error}", linux.kernel(), path.replace('/', ".")))

@@ -136,6 +136,16 @@ impl Scenario {
     /// interface of its node.
     #[must_use]
     pub fn kernel_devices(&self) -> usize {
+        self.devices().iter().sum()
+    }
+
+    /// How many network devices each of these kernels has, or more.
+    #[must_use]
+    pub fn common_devices(&self) -> usize {
+        self.devices().into_iter().min().unwrap_or(1)
+    }
+
+    fn devices(&self) -> Vec<usize> {
         let hosts = self.hosts().map(|it| it.1).collect::<BTreeSet<_>>();
         let spec = self.spec(0);
         let interfaces = |node: NodeId| {
@@ -143,7 +153,8 @@ impl Scenario {
             let wires = spec.wires.iter().filter(|wire| wire.ends.0 == node || wire.ends.1 == node).count();
             (radios + wires).max(1)
         };
-        self.kernels() - hosts.len() + hosts.into_iter().map(interfaces).sum::<usize>()
+        let others = self.kernels() - hosts.len();
+        hosts.into_iter().map(interfaces).chain(std::iter::repeat_n(1, others)).collect()
     }
 
     /// How many of these kernels have programs.

@@ -55,6 +55,23 @@ fn limits_of_hopyards_packets_and_routing_are_not_those_of_kernels() {
 }
 
 #[test]
+fn layers_that_only_hopyards_nodes_have_are_warned_of_where_all_are_kernels() {
+    let warnings = |text: &str| load(text).warnings().iter().map(|it| it.path.clone()).collect::<Vec<_>>();
+    let layers = "[ip]\nttl = 9\n[link]\nqueue_length = 9\nrouting_packets = \"in_turn\"\narp.hold = 2\n";
+    let babeld = "[linux]\nrouting = \"babeld\"\n";
+    assert_eq!(warnings(&format!("{LINUX}{layers}{babeld}")), ["ip.ttl", "link.arp", "link.routing_packets"]);
+    assert_eq!(warnings(&format!("{LINUX}[ip]\nttl = 64\n{babeld}")), [""; 0], "it would hold anyway");
+    let mixed = format!("{MIXED}routing = \"babeld\"\n{layers}");
+    assert_eq!(warnings(&mixed), [""; 0], "two nodes are Hopyard's");
+    let complete = load(&format!("{LINUX}{babeld}")).to_toml(true);
+    let again = Scenario::load(&complete, "test.toml", Path::new(""), &[]).unwrap_or_else(|it| panic!("{it}"));
+    assert!(
+        !again.warnings().iter().any(|it| it.path.starts_with("ip.") || it.path.starts_with("link.")),
+        "{complete}"
+    );
+}
+
+#[test]
 fn the_routing_of_kernels_is_in_the_hash_where_there_are_any() {
     let hash = |text: &str| load(text).hash();
     assert_eq!(hash(""), hash("system = \"hopyard\"\n"));
@@ -156,7 +173,7 @@ fn a_mixture_that_cannot_be_is_refused_with_the_reason() {
         assert!(found.contains(expected), "{text}: {found}");
     }
     for (before, after, expected) in [
-        ("ipv6 = true", "ipv6 = false", "kernels understand packets of Babel over IPv6 alone"),
+        ("ipv6 = true", "ipv6 = false", "expected `ipv6 = true` in [routing.babel]"),
         ("[2]", "[3]", "there is no node 3"),
         ("[2]", "[1, 1]", "node 1 is listed twice"),
         (

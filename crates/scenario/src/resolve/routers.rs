@@ -9,10 +9,14 @@ use hopyard_model::{mac, routing};
 use super::flow_faults::Place;
 use super::resolved::Resolved;
 use super::resolver::Resolver;
+use crate::catalogue::layout;
 use crate::sections::{LinuxRouting, Stack, System, To, Wifi};
 
 /// The words for such nodes.
 const KERNELS: &str = "nodes with `system = \"linux\"`";
+/// Sections, and keys of theirs, for what such nodes have of their own.
+const OF_HOPYARD: [(&str, &[&str]); 2] =
+    [("ip", &["ttl", "unreachable_interval"]), ("link", &["arp", "routing_packets"])];
 
 impl Resolver<'_> {
     /// Reports what nodes cannot have that are Linux kernels, and keys that only such nodes follow.
@@ -39,6 +43,7 @@ impl Resolver<'_> {
                 self.problem("routing", message).hint =
                     Some("leave out [routing]; `routing` in [linux] chooses".to_owned());
             }
+            self.warn_of_own_layers();
         }
         for (section, what) in [
             ("wire", "wires"),
@@ -74,6 +79,21 @@ impl Resolver<'_> {
             let given = if resolved.linux.mtu == 0 { ", which `routing` needs" } else { "" };
             let message = format!("the MAC does not carry datagrams of {mtu} bytes{given}");
             self.problem("linux.mtu", message).expected = Some(format!("at most {most}"));
+        }
+    }
+
+    /// Warns of keys that nothing follows where all nodes are kernels, as far as they have other values than the defaults.
+    fn warn_of_own_layers(&mut self) {
+        for (section, keys) in OF_HOPYARD {
+            let defaults: Vec<_> = layout(section).parts.iter().map(|info| self.defaults(info)).collect();
+            for key in keys {
+                let usual = defaults.iter().find_map(|it| it.get(*key));
+                let is_usual = self.complete.get(section).and_then(|it| it.get(*key)) == usual;
+                if self.is_given(section, key) && !is_usual {
+                    let message = format!("`{key}` is not used: {KERNELS} have that of Linux");
+                    self.unused(&format!("{section}.{key}"), message);
+                }
+            }
         }
     }
 
@@ -170,7 +190,7 @@ impl Resolver<'_> {
             && !params.ipv6
         {
             let message = "kernels understand packets of Babel over IPv6 alone";
-            self.problem("routing.babel.ipv6", message).expected = Some("true".to_owned());
+            self.problem("routing.babel.ipv6", message).expected = Some("`ipv6 = true` in [routing.babel]".to_owned());
         }
     }
 

@@ -3,6 +3,7 @@
 use hopyard_engine::Span;
 
 use super::*;
+use crate::routing::common::Auto;
 use message::newer;
 use params::Smoothing;
 use table::{Route, Source, Table};
@@ -283,6 +284,37 @@ fn s3_7_2_what_is_told_after_a_retraction_is_repeated_also_if_there_is_a_route_a
     let urgent = |at: u64| saying(&net, "U5=512").iter().any(|it| (at + 56..=at + 169).contains(&it.0));
     assert!(urgent(7_000) && urgent(9_000) && urgent(13_000), "{:?}", saying(&net, "U5=512"));
     assert_eq!(saying(&net, "U5=inf").len(), 1);
+}
+
+/// As babeld does: a full update has it while the route with which it was lost is kept, five and a quarter intervals.
+#[test]
+fn s3_5_4_full_updates_tell_a_lost_destination_until_its_route_is_forgotten() {
+    let mut net = network(&params(), 7);
+    meet(&mut net, 1);
+    tell(&mut net, 1, vec![about_5(7, 256)]);
+    net.run_until(5_000);
+    tell(&mut net, 1, vec![about_5(7, INFINITY)]);
+    net.run_until(200_000);
+    let said: Vec<_> = saying(&net, "U5=inf").into_iter().map(|it| it.0).collect();
+    // The last repetition comes 8 s after the retraction, and full updates every 16 s on average.
+    let full = said.iter().filter(|at| (13_500..89_500).contains(*at)).count();
+    assert!((3..=7).contains(&full) && said.iter().all(|at| *at < 91_500), "{said:?}");
+    assert!(said.iter().any(|at| *at > 65_000), "{said:?}");
+}
+
+#[test]
+fn limits_of_packets_delays_and_holds_are_those_of_babeld() {
+    let usual = params();
+    let payload = |ipv6: bool| Params { ipv6, ..params() }.payload_limit();
+    assert_eq!([payload(true), payload(false)], [1_440, 1_472]);
+    assert_eq!((usual.packet_delay(), usual.source_hold), (Span::from_secs(1), Span::from_secs(200)));
+    let refused = |it: Params| it.check().err().map(|fault| fault.parameter);
+    let delayed = |delay| Params { packet_delay: Auto::Fixed(delay), ..params() };
+    assert_eq!(refused(delayed(Span::from_secs(2))), None, "half of the interval of Hellos");
+    assert_eq!(refused(delayed(Span::from_millis(2_001))), Some("packet_delay"));
+    let kept = |hold| Params { source_hold: hold, ..params() };
+    assert_eq!(refused(kept(Span::from_secs(84))), None, "five and a quarter intervals of updates");
+    assert_eq!(refused(kept(Span::from_millis(83_999))), Some("source_hold"));
 }
 
 /// As babeld does: what waits goes with a request. Otherwise it would wait for 56 ms at least.
