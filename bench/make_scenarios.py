@@ -81,7 +81,7 @@ SIZES = {100: 240, 1000: 24, 10000: 4, 100000: 1}
 # Nodes and simulated seconds of the benchmark of JiST/SWANS (its user guide, 2004): radios of
 # 802.11b whose frames four or five others decode and about 35 sense, a beacon every 2 to 5 s,
 # random waypoints at 2 to 10 m/s with pauses of 30 s.
-SWANS = {1000: 300, 10000: 60, 100000: 60}
+SWANS = {1000: 300, 10000: 60, 100000: 60, 1000000: 60}
 
 # Mobile hosts and simulated seconds: fifty foreign agents and a home agent, in cells that overlap.
 ROAMING = {250: 300, 500: 300, 1000: 300}

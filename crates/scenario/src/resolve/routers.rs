@@ -82,7 +82,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Warns of keys that nothing follows where all nodes are kernels, as far as they have other values than the defaults.
+    /// Warns of keys that nothing follows where all nodes are kernels, unless they have their defaults.
     fn warn_of_own_layers(&mut self) {
         for (section, keys) in OF_HOPYARD {
             let defaults: Vec<_> = layout(section).parts.iter().map(|info| self.defaults(info)).collect();
