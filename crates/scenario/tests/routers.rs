@@ -188,6 +188,12 @@ fn a_mixture_that_cannot_be_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_node_that_is_not_there_is_the_only_error_of_its_list() {
+    let found = read(&format!("{LINUX}[linux]\nnodes = [0, 1, 3]\nrouting = \"batman_v\"\n")).expect_err("refused");
+    assert!(found.contains("there is no node 3") && found.contains("1 problem found"), "{found}");
+}
+
+#[test]
 fn keys_without_such_nodes_are_named() {
     let scenario = load("[[host]]\nnode = 0\nrun = \"true\"\n[linux]\nrouting = \"babeld\"\n");
     let warnings: Vec<_> = scenario.warnings().iter().map(ToString::to_string).collect();

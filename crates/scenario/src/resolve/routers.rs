@@ -31,11 +31,16 @@ impl Resolver<'_> {
             return;
         }
         let talking = resolved.talking();
+        let mut absent = false;
         for (place, &node) in resolved.linux.nodes.iter().enumerate().filter(|(_, node)| **node >= talking) {
             self.no_node(&format!("linux.nodes.{place}"), node, talking, "nodes with a radio");
+            absent = true;
         }
         if resolved.mixes_systems() {
-            self.check_mixture(resolved);
+            // With the right number all nodes may be kernels.
+            if !absent {
+                self.check_mixture(resolved);
+            }
         } else {
             self.complete.remove("routing");
             if self.table("routing").is_some() {
