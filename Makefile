@@ -189,7 +189,7 @@ $(DEV)/site $(DEV)/release: $(DEV)/%: requirements/%.txt | $(DEV)/developer
 $(VENV)/installed: PROFILE := quick
 $(VENV)/release: PROFILE := release
 $(VENV)/installed $(VENV)/release: $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
-	rm -rf dist
+	rm -rf dist $(VENV)/installed $(VENV)/release
 	$(BIN)/maturin build --profile $(PROFILE) --locked --quiet --out dist --interpreter $(BIN)/python
 	$(BIN)/$(PIP) install --no-deps --force-reinstall --no-build-isolation dist/*.whl ./kernels
 	@touch $@

@@ -30,6 +30,8 @@ const HEADERS: u32 = IP_HEADER + TCP_HEADER;
 /// The longest IP datagram of the devices, that of Ethernet: the kernels' receive buffers have no room for longer ones.
 /// A device of a link that carries less has the link's.
 const MTU: u32 = 1500;
+/// How many addresses Linux announces over MPTCP.
+const MOST_ENDPOINTS: usize = 8;
 /// The least memory of a kernel with programs, in MiB.
 pub const LEAST_WITH_PROGRAMS: u32 = 128;
 
@@ -191,7 +193,9 @@ fn host_orders(node: NodeId, flows: &[LinuxFlow], options: &Options, site: &Site
         orders.push(Order::Sysctl { path: "net/ipv4/conf/eth0/accept_local".to_owned(), value: "1".to_owned() });
     }
     for (number, &address) in devices.iter().enumerate().skip(1) {
-        orders.push(Order::Mptcp { address, device: device(number) });
+        if number <= MOST_ENDPOINTS {
+            orders.push(Order::Mptcp { address, device: device(number) });
+        }
         // The further addresses of others are reached from the own address of the same number.
         for (_, others) in site.addresses.iter().enumerate().filter(|(other, _)| *other != node.index()) {
             if let Some(&address) = others.get(number) {

@@ -22,6 +22,8 @@ const ENVIRONMENT: [(&str, &str); 4] = [("PATH", PATH), ("HOME", "/tmp"), ("LANG
 const HIDDEN: [&str; 4] = ["/tmp", "/run", "/var/tmp", "/dev/shm"];
 /// The bytes that are kept of the beginning and of the end of a program's output.
 const KEPT: usize = 64 * 1024;
+/// The longest argument that Linux takes, and a variable with its name, in bytes.
+const LONGEST: usize = 131_071;
 /// How many scripts may be interpreted by scripts, as in Linux.
 const MOST_SCRIPTS: usize = 5;
 
@@ -120,6 +122,13 @@ pub enum ProgramError {
     /// A text with a zero in it, which no program can be given.
     #[error("expected a text without a zero byte, found {0:?}")]
     Zero(String),
+    /// A text that is longer than Linux takes.
+    #[error("expected arguments and variables of at most {LONGEST} bytes, found one of {0}")]
+    Long(usize),
+    /// A program in a folder that a guest has for itself.
+    #[error("{}: a kernel has a {} of its own; expected a program in another folder, which may be below it",
+        .0.display(), .0.parent().unwrap_or(.0).display())]
+    Hidden(PathBuf),
 }
 
 impl Program {
@@ -133,6 +142,11 @@ impl Program {
         if let Some(text) = self.arguments.iter().chain(pairs).find(|it| it.contains('\0')) {
             return Err(ProgramError::Zero(text.clone()));
         }
+        let variables = self.environment.iter().map(|(name, value)| name.len() + 1 + value.len());
+        let lengths = self.arguments.iter().map(String::len).chain(variables);
+        if let Some(length) = lengths.max().filter(|it| *it > LONGEST) {
+            return Err(ProgramError::Long(length));
+        }
         if !self.folder.is_dir() || !self.folder.is_absolute() {
             return Err(ProgramError::Folder(self.folder.clone()));
         }
@@ -143,6 +157,9 @@ impl Program {
             all.find(|it| is_executable(it)).ok_or_else(|| ProgramError::Missing { name: name.clone() })?
         };
         check(&path, 0)?;
+        if HIDDEN.iter().any(|it| path.parent() == Some(Path::new(it))) {
+            return Err(ProgramError::Hidden(path));
+        }
         Ok(path)
     }
 
@@ -271,6 +288,22 @@ mod tests {
         let away = Program { folder: "/no/folder".into(), ..program(&["sh"]) };
         assert_eq!(text(&away), "the working folder /no/folder is not there");
         assert_eq!(text(&program(&["sh", "a\0"])), "expected a text without a zero byte, found \"a\\0\"");
+        let long = text(&program(&["sh", &"x".repeat(131_072)]));
+        assert_eq!(long, "expected arguments and variables of at most 131071 bytes, found one of 131072");
+        assert!(program(&["sh", &"x".repeat(131_071)]).find().is_ok());
+    }
+
+    /// A kernel's own /tmp is empty, and a folder below it is shown there.
+    #[test]
+    fn a_program_in_a_folder_that_kernels_have_for_themselves_is_refused() {
+        let script = Path::new("/tmp").join(format!("hopyard-hidden-{}", std::process::id()));
+        fs::write(&script, "#!/bin/sh\n").expect("written");
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("executable");
+        let name = format!("./{}", script.file_name().expect("a name").to_string_lossy());
+        let found = Program { folder: "/tmp".into(), ..program(&[&name]) }.find();
+        fs::remove_file(&script).expect("removed");
+        let found = found.expect_err("hidden").to_string();
+        assert!(found.contains("a kernel has a /tmp of its own"), "{found}");
     }
 
     #[test]

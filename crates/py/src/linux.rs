@@ -75,7 +75,7 @@ fn make(
 /// How long a kernel may take for a step of a trial, in seconds.
 const PATIENCE: u64 = 20;
 /// How many devices a kernel has in a trial at the most.
-const DEVICES: usize = 8;
+const DEVICES: usize = 40;
 
 /// Boots a kernel alone. Returns what it calls itself.
 #[pyfunction]

@@ -10,7 +10,7 @@ use hopyard_model::transport::congestion::{self, CongestionControl as _, Control
 use hopyard_model::world::{FlowSpec, Spec, Transport};
 
 use crate::scenario::Scenario;
-use crate::sections::{Host, Linux, Stack};
+use crate::sections::{Host, Linux, Stack, Wifi};
 
 /// A flow between two Linux kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,9 +139,12 @@ impl Scenario {
         self.devices().iter().sum()
     }
 
-    /// How many network devices each of these kernels has, or more.
+    /// How many wired network devices each of these kernels has, or more. With Linux's Wi-Fi they have none.
     #[must_use]
     pub fn common_devices(&self) -> usize {
+        if self.resolved.linux.wifi != Wifi::Off {
+            return 0;
+        }
         self.devices().into_iter().min().unwrap_or(1)
     }
 

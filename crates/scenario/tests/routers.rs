@@ -61,6 +61,8 @@ fn layers_that_only_hopyards_nodes_have_are_warned_of_where_all_are_kernels() {
     let babeld = "[linux]\nrouting = \"babeld\"\n";
     assert_eq!(warnings(&format!("{LINUX}{layers}{babeld}")), ["ip.ttl", "link.arp", "link.routing_packets"]);
     assert_eq!(warnings(&format!("{LINUX}[ip]\nttl = 64\n{babeld}")), [""; 0], "it would hold anyway");
+    let of_ns2 = |ttl: u8| warnings(&format!("{LINUX}[ip]\nprofile = \"ns2\"\nttl = {ttl}\n{babeld}"));
+    assert_eq!((of_ns2(32), of_ns2(64)), (vec![], vec!["ip.ttl".to_owned()]));
     let mixed = format!("{MIXED}routing = \"babeld\"\n{layers}");
     assert_eq!(warnings(&mixed), [""; 0], "two nodes are Hopyard's");
     let complete = load(&format!("{LINUX}{babeld}")).to_toml(true);
@@ -191,6 +193,8 @@ fn a_mixture_that_cannot_be_is_refused_with_the_reason() {
 fn a_node_that_is_not_there_is_the_only_error_of_its_list() {
     let found = read(&format!("{LINUX}[linux]\nnodes = [0, 1, 3]\nrouting = \"batman_v\"\n")).expect_err("refused");
     assert!(found.contains("there is no node 3") && found.contains("1 problem found"), "{found}");
+    let twice = read(&MIXED.replace("[2]", "[1, 1]")).expect_err("refused");
+    assert!(twice.contains("node 1 is listed twice") && twice.contains("1 problem found"), "{twice}");
 }
 
 #[test]

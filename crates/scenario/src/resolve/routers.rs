@@ -10,6 +10,7 @@ use super::flow_faults::Place;
 use super::resolved::Resolved;
 use super::resolver::Resolver;
 use crate::catalogue::layout;
+use crate::merge::PROFILE;
 use crate::sections::{LinuxRouting, Stack, System, To, Wifi};
 
 /// The words for such nodes.
@@ -28,6 +29,10 @@ impl Resolver<'_> {
                     self.unused(&format!("linux.{key}"), message);
                 }
             }
+            return;
+        }
+        // The list of kernels counts as empty then, which means all nodes.
+        if self.is_faulty("linux") {
             return;
         }
         let talking = resolved.talking();
@@ -90,7 +95,9 @@ impl Resolver<'_> {
     /// Warns of keys that nothing follows where all nodes are kernels, unless they have their defaults.
     fn warn_of_own_layers(&mut self) {
         for (section, keys) in OF_HOPYARD {
-            let defaults: Vec<_> = layout(section).parts.iter().map(|info| self.defaults(info)).collect();
+            let own = self.table(section).and_then(|table| table.get(PROFILE)).and_then(|it| it.node.as_str());
+            let profile = own.unwrap_or(&self.profile);
+            let defaults: Vec<_> = layout(section).parts.iter().map(|info| (info.defaults)(profile)).collect();
             for key in keys {
                 let usual = defaults.iter().find_map(|it| it.get(*key));
                 let is_usual = self.complete.get(section).and_then(|it| it.get(*key)) == usual;
@@ -189,7 +196,8 @@ impl Resolver<'_> {
         if resolved.routing.model.name != pair {
             let name = resolved.routing.model.name;
             let message = format!("nodes with `{name}` do not understand kernels with `{}`", resolved.linux.routing);
-            self.problem("routing.protocol", message).expected = Some(format!("\"{pair}\""));
+            let further = if pair == "babel" { ", with `ipv6 = true` in [routing.babel]" } else { "" };
+            self.problem("routing.protocol", message).expected = Some(format!("\"{pair}\"{further}"));
         }
         if let routing::Config::Babel(params) = own
             && !params.ipv6
