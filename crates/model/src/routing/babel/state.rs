@@ -16,8 +16,6 @@ use crate::routing::Networks;
 const LOOK: Span = Span::from_secs(1);
 /// A metric that has grown from more than this is not urgent (babeld).
 const URGENT_BELOW: u16 = 6 * 256;
-/// In the last part of its hold, a neighbour is asked whether a route still holds.
-const EARLY: f64 = 0.125;
 
 /// An interface on which the protocol runs, with what waits to be sent there.
 #[derive(Debug)]
@@ -277,7 +275,6 @@ impl State {
         };
         let metric = plus(advertised, cost);
         let hold = of_centiseconds(update.interval).mul_f64(self.params.route_hold);
-        let expires = now + hold;
         let it = &mut self.table.all_mut()[destination];
         let feasible = it.is_feasible(seqno, advertised, now);
         let selected = it.selected == Some(from);
@@ -286,9 +283,9 @@ impl State {
                 return;
             }
             let place = it.routes.len();
-            it.add(Route::new(from, seqno, advertised, now, expires));
+            it.add(Route::new(from, seqno, advertised, now, hold));
             it.routes[place].set_first(metric, now, smoothing);
-            self.next_expiry = self.next_expiry.min(now + hold.mul_f64(1.0 - EARLY));
+            self.next_expiry = self.next_expiry.min(it.routes[place].ask_at);
             self.choose(destination, place, INFINITY, cx);
             if !feasible {
                 self.ask_for_better(destination, place, cx);
@@ -306,9 +303,9 @@ impl State {
         (route.seqno, route.advertised) = (seqno, advertised);
         route.set_metric(metric, now, smoothing);
         if advertised != INFINITY {
-            (route.expires, route.asked) = (expires, false);
+            route.keep(now, hold);
             // The interval may be shorter than that of the update before.
-            self.next_expiry = self.next_expiry.min(now + hold.mul_f64(1.0 - EARLY));
+            self.next_expiry = self.next_expiry.min(route.ask_at);
         }
         // Also where nothing has changed: the smoothed metrics have. Most updates are of routes that are longer.
         if selected || metric <= it.metric() {
@@ -437,7 +434,6 @@ impl State {
     fn expire_routes(&mut self, cx: &mut Context) {
         let (now, smoothing) = (cx.now, self.params.smoothed());
         let hold = self.params.update_interval().mul_f64(self.params.route_hold);
-        let early = hold.mul_f64(EARLY);
         let (mut next, mut asks) = (Time::NEVER, Vec::new());
         for destination in 0..self.table.all().len() {
             let Destination { routes, selected, lost: retracted, address, .. } = &mut self.table.all_mut()[destination];
@@ -448,19 +444,22 @@ impl State {
                     if it.advertised == INFINITY {
                         return false;
                     }
-                    (it.advertised, it.expires) = (INFINITY, now + hold);
+                    let was_asked = it.ask_at == Time::NEVER;
+                    it.advertised = INFINITY;
+                    it.keep(now, hold);
+                    if was_asked {
+                        it.ask_at = Time::NEVER;
+                    }
                     if *selected == Some(it.neighbour) {
                         lost = Some((it.neighbour, it.metric));
                     }
                     it.set_metric(INFINITY, now, smoothing);
                 }
-                let asks_now = !it.asked && *selected == Some(it.neighbour) && it.expires <= now + early;
-                if asks_now {
-                    it.asked = true;
+                if it.ask_at <= now && *selected == Some(it.neighbour) {
+                    it.ask_at = Time::NEVER;
                     asks.push((it.neighbour, Message::Request(Target::Host(*address))));
                 }
-                let early = if it.asked { Span::ZERO } else { early };
-                next = next.min(Time::ZERO + it.expires.since(Time::ZERO).saturating_sub(early));
+                next = next.min(it.ask_at).min(it.expires);
                 true
             });
             if let Some((neighbour, before)) = lost

@@ -10,6 +10,8 @@ use super::message::{INFINITY, RouterId, newer};
 use super::params::Smoothing;
 use crate::address::Address;
 
+/// In the last part of its hold, a neighbour is asked whether a route still holds.
+const EARLY: f64 = 0.125;
 /// A smoothed metric that is nearer to its metric is equal to it.
 const SAME: f32 = 4.0;
 
@@ -24,8 +26,8 @@ pub struct Route {
     pub advertised: u16,
     /// That metric with the cost of the link.
     pub metric: u16,
-    /// Whether the neighbour was asked to tell the route again before it expires.
-    pub asked: bool,
+    /// When the neighbour is asked to tell the route again before it expires; never if it was asked.
+    pub ask_at: Time,
     /// The smoothed metric, as of a time.
     smoothed: f32,
     smoothed_at: Time,
@@ -36,9 +38,17 @@ pub struct Route {
 impl Route {
     /// A route that becomes known now.
     #[must_use]
-    pub fn new(neighbour: Address, seqno: u16, advertised: u16, now: Time, expires: Time) -> Self {
+    pub fn new(neighbour: Address, seqno: u16, advertised: u16, now: Time, hold: Span) -> Self {
         let (metric, smoothed) = (INFINITY, INFINITY.into());
-        Self { neighbour, seqno, advertised, metric, asked: false, smoothed, smoothed_at: now, expires }
+        let mut route =
+            Self { neighbour, seqno, advertised, metric, ask_at: now, smoothed, smoothed_at: now, expires: now };
+        route.keep(now, hold);
+        route
+    }
+
+    /// The neighbour has told the route, which holds for this time.
+    pub fn keep(&mut self, now: Time, hold: Span) {
+        (self.ask_at, self.expires) = (now + hold.mul_f64(1.0 - EARLY), now + hold);
     }
 
     /// The smoothed metric: an exponential mean over time (§A.3).
