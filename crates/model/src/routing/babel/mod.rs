@@ -12,8 +12,8 @@
 //! Left open by the RFC, and done here as in babeld 1.12.1: when missing Hellos are noticed, where the smoothed metric
 //! of a route begins, which changes of a metric are told before the next update of all routes, that a metric which
 //! grows much makes the node ask its neighbours for their routes, how much better an unfeasible route must be to be
-//! worth a request, when updates leave, and what is repeated. Who has told all routes within ten Hello intervals does
-//! not answer a request for all.
+//! worth a request, when updates leave, and what is repeated. A node does not answer a request for all routes if it
+//! told all of them less than ten Hello intervals ago.
 //!
 //! Left out: prefixes of networks, prefixes of IPv6, unicast Hellos, acknowledgements, filters (§A.4) and all
 //! extensions. A failure of the link layer changes no route, as in the RFC and in babeld.
