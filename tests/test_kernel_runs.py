@@ -81,6 +81,17 @@ def test_a_parameter_that_the_kernel_lacks_is_named_before_a_run(tmp_path: Path)
         assert (done.exit_code, told in done.stderr) == (2, True), done.output
 
 
+@pytest.mark.usefixtures("kernel")
+def test_a_host_has_more_devices_than_addresses_that_mptcp_announces() -> None:
+    nodes = {"count": 1, "area": ["10 m", "10 m"], "wired": 11}
+    wires = [{"between": [1, other], "rate": "20 Mbps"} for other in range(2, 12)]
+    host = {"node": 1, "run": "ip -brief address show eth9"}
+    linux = {"sysctls": ["net.ipv4.conf.eth9.rp_filter=1"]}
+    scenario = hopyard.Scenario(name="w", duration="2 s", runs=1, nodes=nodes, wire=wires, host=[host], linux=linux)
+    programs = hopyard.run(scenario, jobs=1).programs.to_pylist()
+    assert [(row["status"], "eth9" in row["output"]) for row in programs] == [(0, True)], programs
+
+
 def test_check_boots_a_kernel(kernel: cache.Built) -> None:
     done = CliRunner().invoke(main, ["kernels", "check"])
     answer = rf"kernel 6\.1: boots in \d+\.\d\d s; its agent answers from {kernel.release}"
