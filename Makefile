@@ -175,7 +175,7 @@ lock:
 	    { echo "Hopyard needs Python 3.11 or newer with venv (Debian: apt install python3-venv)."; exit 1; }
 	@command -v cargo >/dev/null || { echo "Hopyard needs Rust 1.95 or newer (https://rustup.rs)."; exit 1; }
 	test -x $*/bin/python || $(PYTHON) -m venv $*
-	$*/bin/$(PIP) install --no-compile --requirement requirements/run.txt
+	$*/bin/$(PIP) install --requirement requirements/run.txt
 	@touch $@
 
 $(DEV)/developer: requirements/dev.txt requirements/lab.txt | $(DEV)/base

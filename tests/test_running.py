@@ -145,7 +145,7 @@ def test_cancelled_runs_leave_the_finished_ones() -> None:
     began = time.monotonic()
     while not (state := made.poll(1)).over:
         pass
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert 3 <= state.finished < 10_000
     taken = made.take()
     assert len(taken[1]["flows"]) == state.finished

@@ -1,6 +1,5 @@
 """The command starts at once: it imports only what it needs."""
 
-import resource
 import signal
 import subprocess
 import sys
@@ -121,15 +120,11 @@ def test_the_collector_hardly_looks_through_what_was_imported() -> None:
     assert int(done.stdout) < 10
 
 
-def test_the_command_starts_in_a_fifth_of_a_second() -> None:
-    took = []
-    for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "hopyard", "--version"], check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    # CPU time, and the best of five, because other programs may use this machine.
-    assert min(took) < 0.2
+def test_the_command_imports_few_modules_to_show_its_version() -> None:
+    code = "from hopyard.cli.main import main\nmain(['--version'], standalone_mode=False)\nprint(len(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", f"import sys\n{code}"], check=True, capture_output=True, text=True)
+    # Python itself and click are 150 of them; numpy alone would be 130 more.
+    assert int(done.stdout.splitlines()[-1]) < 200
 
 
 def test_every_public_name_is_there() -> None:

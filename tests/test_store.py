@@ -115,9 +115,9 @@ def test_other_scenarios_are_refused_before_the_first_run(short: Path, tmp_path:
     assert command("run", short, "--runs", 2, "--out", out, "--plot").exit_code == 0
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
     began = time.monotonic()
-    done = command("run", short, "--seed", 2, "--set", "duration=10000 s", "--out", out)
+    done = command("run", short, "--seed", 2, "--set", "duration=1000000 s", "--out", out)
     assert (done.exit_code, "another scenario" in done.stderr) == (2, True)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     after = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
     assert {**after, ".lock": b""} == {**before, ".lock": b""}
     done = command("run", short, "--seed", 2, "--out", out, "--force", "--format", "csv")
@@ -159,9 +159,9 @@ def test_files_that_are_no_results_are_not_touched(short: Path, tmp_path: Path) 
 def test_a_folder_that_cannot_be_is_found_before_the_first_run(short: Path, out: str) -> None:
     began = time.monotonic()
     where = Path(out) if out.startswith("/") else short.parent / out
-    done = command("run", short, "--set", "duration=10000 s", "--out", where)
+    done = command("run", short, "--set", "duration=1000000 s", "--out", where)
     assert (done.exit_code, str(where) in done.stderr) == (2, True), done.output
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_the_default_folder_is_a_safe_name_of_its_own(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -482,7 +482,7 @@ def test_a_number_of_runs_that_cannot_be_is_said_at_once(short: Path, runs: int)
         hopyard.run(short, runs=runs)
     began = time.monotonic()
     assert command("run", short, "--runs", runs).exit_code == 2
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 30
 
 
 def test_any_number_of_jobs_is_answered(short: Path) -> None:
