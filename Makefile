@@ -169,7 +169,7 @@ lock:
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python requirements/lock.py
 
-# An environment with what the package and its build need: .venv, and .venv/dev. Python compiles what is imported, a third of it, itself.
+# An environment with what the package and its build need: .venv, and .venv/dev.
 %/base: requirements/run.txt
 	@$(PYTHON) -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Hopyard needs Python 3.11 or newer with venv (Debian: apt install python3-venv)."; exit 1; }
