@@ -179,7 +179,7 @@ impl Hearers {
 
     fn search(&mut self, station: usize, count: u64, now: Time, hearers: &mut Vec<Hearer>) {
         let (transmitted, floor) = (self.transmitted(station), self.floor);
-        let Self { losses, neighbours, names, powers, delays, others, factors, .. } = self;
+        let Self { losses, neighbours, names, powers, delays, others, factors, fading, .. } = self;
         let near = neighbours.near(station, now);
         // Draws depend on the transmission and the hearer only, not on which other stations are examined or send.
         let name = u64::from(names[station]);
@@ -190,16 +190,21 @@ impl Hearers {
         };
         losses.gains(station, &near, now, at_hearer, powers);
         let own_way = near.paths.travelled(station, now);
-        for (fader, key) in &self.fading {
+        let models = fading.len();
+        for (number, (fader, key)) in fading.iter_mut().enumerate() {
+            // A signal below the floor after the last model has no hearer. Rounding is far below the part taken off.
+            let is_last = number + 1 == models;
+            let weakest = if is_last { floor / transmitted * (1.0 - 1e-9) } else { 0.0 };
             for ((gain, &station), &distance_squared) in powers.iter_mut().zip(near.stations).zip(near.squares) {
                 let hearer = u64::from(names[station as usize]);
                 let way = near.paths.travelled(station as usize, now);
                 *gain *= fader.factor(&Signal {
-                    transmission: key ^ at_hearer(station),
-                    pair: key ^ (name.min(hearer) << 32 | name.max(hearer)),
+                    transmission: *key ^ at_hearer(station),
+                    pair: *key ^ (name.min(hearer) << 32 | name.max(hearer)),
                     at: now,
                     distance_squared,
                     ways: if name < hearer { [own_way, way] } else { [way, own_way] },
+                    least: weakest / (*gain * factors.hears(station as usize)),
                 });
             }
         }

@@ -61,7 +61,7 @@ impl LogNormal {
 }
 
 impl Fading for LogNormal {
-    fn factor(&self, signal: &Signal) -> f64 {
+    fn factor(&mut self, signal: &Signal) -> f64 {
         libm::exp(self.0 * Draws::of(signal.transmission).normal().clamp(-LIMIT, LIMIT))
     }
 
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn it_has_its_standard_deviation_in_decibels() {
-        let model = LogNormal::of(Ratio::from_db(4.0));
-        let draw = |key: u64| 10.0 * libm::log10(model.factor(&Signal::keyed(key, 100.0)));
+        let mut model = LogNormal::of(Ratio::from_db(4.0));
+        let mut draw = |key: u64| 10.0 * libm::log10(model.factor(&Signal::keyed(key, 100.0)));
         let n = 200_000_u32;
         let draws: Vec<f64> = (0..n).map(|key| draw(u64::from(key))).collect();
         let n = f64::from(n);
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn without_a_deviation_there_is_no_draw() {
-        let model = LogNormal::of(Ratio::from_db(0.0));
+        let mut model = LogNormal::of(Ratio::from_db(0.0));
         assert!(model.is_none() && model.factor(&Signal::keyed(17, 100.0)) == 1.0);
         assert!(!LogNormal::of(Ratio::from_db(0.1)).is_none());
     }

@@ -26,7 +26,7 @@ macro_rules! models {
         registry! { "fading": $($name => $module::$variant, $summary;)+ }
 
         /// Any model of fading, ready for use.
-        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[derive(Clone, Debug)]
         pub enum Fader {
             $(#[doc = $summary] $variant($module::$variant),)+
         }
@@ -40,7 +40,7 @@ macro_rules! models {
         }
 
         impl Fading for Fader {
-            fn factor(&self, signal: &Signal) -> f64 {
+            fn factor(&mut self, signal: &Signal) -> f64 {
                 match self { $(Self::$variant(model) => model.factor(signal),)+ }
             }
 
@@ -82,16 +82,25 @@ mod tests {
         for model in MODELS {
             for profile in [RFC, NS2] {
                 assert_eq!((model.check)(&(model.defaults)(profile)), Ok(()), "{model:?}");
-                let fader = Config::of_profile(model.name, profile).expect("a model of this room").fader();
+                let mut fader = Config::of_profile(model.name, profile).expect("a model of this room").fader();
                 // Some models draw for each transmission, others for a time.
                 let at = |key| Time::ZERO + Span::from_millis(key);
-                let draw = |key, metres| fader.factor(&Signal { at: at(key), ..Signal::keyed(key, metres) });
+                let (limit, is_none) = (fader.limit(), fader.is_none());
+                let mut draw =
+                    |key, metres, least| fader.factor(&Signal { at: at(key), least, ..Signal::keyed(key, metres) });
                 for metres in [1.0, 150.0, 500.0] {
-                    let draws: Vec<_> = (0..100_000).map(|key| draw(key, metres)).collect();
+                    let draws: Vec<_> = (0..100_000).map(|key| draw(key, metres, 0.0)).collect();
                     let strongest = draws.iter().copied().fold(0.0, f64::max);
-                    assert!(strongest <= fader.limit(), "{model:?}: {strongest}");
-                    assert_eq!(draw(5, metres).to_bits(), draws[5].to_bits(), "{model:?}");
-                    assert_eq!(draws.iter().all(|factor| *factor == 1.0), fader.is_none(), "{model:?}");
+                    assert!(strongest <= limit, "{model:?}: {strongest}");
+                    assert_eq!(draw(5, metres, 0.0).to_bits(), draws[5].to_bits(), "{model:?}");
+                    assert_eq!(draws.iter().all(|factor| *factor == 1.0), is_none, "{model:?}");
+                    for (key, &factor) in draws.iter().enumerate().take(10_000) {
+                        for least in [0.5 * factor, factor, 2.0 * factor, 3.0] {
+                            let found = draw(key as u64, metres, least);
+                            let right = if factor < least { found < least } else { found == factor };
+                            assert!(right, "{model:?}, {key}: {found} for {factor}, least {least}");
+                        }
+                    }
                 }
             }
         }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::signal::{Fading, Signal};
 use crate::params::{self, Fault};
-use crate::phy::draws::{Draws, mix};
+use crate::phy::draws::{Draws, Gamma, mix};
 
 /// The largest factor: a draw is cut there (with m = 0.5, once in 4·10^9 draws), so that a search limited to the
 /// strongest draw changes no decision.
@@ -66,7 +66,7 @@ impl params::Params for Params {
 /// The compiled form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nakagami {
-    m: [f64; 3],
+    m: [(f64, Gamma); 3],
     squares: [f64; 2],
     /// The coherence time in nanoseconds, at least one.
     block: u64,
@@ -77,7 +77,7 @@ impl Nakagami {
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self {
-            m: [params.m0, params.m1, params.m2],
+            m: [params.m0, params.m1, params.m2].map(|m| (m, Gamma::of(m))),
             squares: [params.distance1, params.distance2].map(|it| it.metres() * it.metres()),
             block: params.coherence.nanos().max(1),
         }
@@ -85,15 +85,15 @@ impl Nakagami {
 }
 
 impl Fading for Nakagami {
-    fn factor(&self, signal: &Signal) -> f64 {
+    fn factor(&mut self, signal: &Signal) -> f64 {
         let [m0, m1, m2] = self.m;
-        let m = match signal.distance_squared {
+        let (m, gamma) = match signal.distance_squared {
             near if near < self.squares[0] => m0,
             middle if middle < self.squares[1] => m1,
             _ => m2,
         };
         let key = mix(signal.pair) ^ (signal.at.nanos() / self.block);
-        (Draws::of(key).gamma(m) / m).min(LIMIT)
+        (gamma.draw(&mut Draws::of(key), signal.least * m) / m).min(LIMIT)
     }
 
     fn limit(&self) -> f64 {
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn powers_have_the_distribution_of_their_distance() {
         let params = Params { m2: 1.0, ..Params::of_profile(RFC) };
-        let model = Nakagami::new(&params);
+        let mut model = Nakagami::new(&params);
         // The share of powers below the mean, and below a tenth of it: P(m, m·x), with the incomplete gamma function.
         for (metres, m, below_mean, below_tenth) in
             [(79.9, 1.5, 0.608_37, 0.039_97), (80.0, 0.75, 0.651_59, 0.151_04), (200.0, 1.0, 0.632_12, 0.095_16)]
@@ -130,13 +130,14 @@ mod tests {
     #[test]
     fn a_pair_fades_alike_for_the_coherence_time() {
         let params = Params { coherence: Span::from_millis(10), ..Params::of_profile(RFC) };
-        let model = Nakagami::new(&params);
-        let at = |pair, millis: u64, transmission| {
+        let mut model = Nakagami::new(&params);
+        let mut at = |pair, millis: u64, transmission| {
             let at = Time::from_nanos(millis * 1_000_000);
-            model.factor(&Signal { transmission, pair, at, distance_squared: 1e4, ways: [0.0; 2] })
+            model.factor(&Signal { transmission, pair, at, distance_squared: 1e4, ways: [0.0; 2], least: 0.0 })
         };
         assert_eq!(at(1, 0, 5), at(1, 9, 6));
-        assert!(at(1, 9, 5) != at(1, 10, 5) && at(1, 0, 5) != at(2, 0, 5));
+        assert_ne!(at(1, 9, 5), at(1, 10, 5));
+        assert_ne!(at(1, 0, 5), at(2, 0, 5));
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl NoFading {
 }
 
 impl Fading for NoFading {
-    fn factor(&self, _signal: &Signal) -> f64 {
+    fn factor(&mut self, _signal: &Signal) -> f64 {
         1.0
     }
 

@@ -43,7 +43,7 @@ impl params::Params for Params {
 }
 
 /// The compiled form.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Rayleigh(Scatter);
 
 impl Rayleigh {
@@ -55,7 +55,7 @@ impl Rayleigh {
 }
 
 impl Fading for Rayleigh {
-    fn factor(&self, signal: &Signal) -> f64 {
+    fn factor(&mut self, signal: &Signal) -> f64 {
         let (real, imaginary) = self.0.sum(signal);
         real * real + imaginary * imaginary
     }

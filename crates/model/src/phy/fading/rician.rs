@@ -48,7 +48,7 @@ impl params::Params for Params {
 }
 
 /// The compiled form.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Rician {
     scatter: Scatter,
     /// The amplitudes of the direct path and of the scattered ones.
@@ -68,7 +68,7 @@ impl Rician {
 }
 
 impl Fading for Rician {
-    fn factor(&self, signal: &Signal) -> f64 {
+    fn factor(&mut self, signal: &Signal) -> f64 {
         let (direct, scattered) = self.amplitudes;
         let (own, others) = (self.scatter.direct(signal), self.scatter.sum(signal));
         let (real, imaginary) = (direct * own.0 + scattered * others.0, direct * own.1 + scattered * others.1);

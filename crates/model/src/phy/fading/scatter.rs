@@ -79,10 +79,11 @@ enum Memory {
 }
 
 /// The scattered paths of all pairs of radios.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Scatter {
     sinusoids: u32,
     memory: Memory,
+    pairs: Pairs,
 }
 
 impl Scatter {
@@ -92,7 +93,7 @@ impl Scatter {
             Coherence::Time(Span::ZERO) => Memory::None,
             Coherence::Time(span) => Memory::Time(COHERENCE / span.seconds()),
         };
-        Self { sinusoids, memory }
+        Self { sinusoids, memory, pairs: Pairs::default() }
     }
 
     /// The largest power of the sum, which has a mean of one.
@@ -101,42 +102,28 @@ impl Scatter {
     }
 
     /// The sum as a complex number, whose mean power is one.
-    pub(super) fn sum(&self, signal: &Signal) -> (f64, f64) {
+    pub(super) fn sum(&mut self, signal: &Signal) -> (f64, f64) {
         let all = f64::from(self.sinusoids);
-        let Memory::None = self.memory else { return self.sinusoids(signal, all) };
-        let mut draws = Draws::of(mix(signal.transmission));
-        let (real, imaginary) = (draws.normal() * HALF_ROOT, draws.normal() * HALF_ROOT);
-        let power = real * real + imaginary * imaginary;
-        // A draw is cut where the sum of sinusoids ends: with 16 of them, once in 9 million draws.
-        let cut = if power > all { libm::sqrt(all / power) } else { 1.0 };
-        (real * cut, imaginary * cut)
-    }
-
-    fn sinusoids(&self, signal: &Signal, all: f64) -> (f64, f64) {
-        let mut draws = Draws::of(mix(signal.pair));
-        // Paths leave one radio and reach the other in directions that are not related: each pair joins the sectors of
-        // its two ends at random (a shuffle of Fisher and Yates). Under one rule for all paths, such as a shift, the
-        // fading of a pair whose ends both move would be too fast or too slow for as long as the pair exists.
-        let mut sectors: [u8; MOST] = std::array::from_fn(|sector| sector as u8);
-        let mut sum = (0.0, 0.0);
-        for path in 0..self.sinusoids {
-            let one = (f64::from(path) + draws.uniform()) / all;
-            // The whole part of a draw chooses one of the sectors left, its fraction the place within the sector.
-            let draw = draws.uniform() * f64::from(self.sinusoids - path);
-            let chosen = draw as u32;
-            sectors.swap(path as usize, (path + chosen) as usize);
-            let two = (f64::from(sectors[path as usize]) + (draw - f64::from(chosen))) / all;
-            let [one, two] = [one, two].map(|angle| turn(angle).0);
-            let phase = match self.memory {
-                Memory::Ways(turns) => turns * (signal.ways[0] * one + signal.ways[1] * two),
-                Memory::Time(turns) => turns * signal.at.seconds() * one,
-                Memory::None => 0.0,
-            };
-            let (cosine, sine) = turn(phase + draws.uniform());
-            sum = (sum.0 + cosine, sum.1 + sine);
-        }
+        let [first, second] = signal.ways;
+        let (real, imaginary) = match self.memory {
+            Memory::Ways(turns) => {
+                self.pairs.sum(signal.pair, self.sinusoids, |one, two| turns * (first * one + second * two))
+            }
+            Memory::Time(turns) => {
+                let turned = turns * signal.at.seconds();
+                self.pairs.sum(signal.pair, self.sinusoids, |one, _| turned * one)
+            }
+            Memory::None => {
+                let mut draws = Draws::of(mix(signal.transmission));
+                let (real, imaginary) = (draws.normal() * HALF_ROOT, draws.normal() * HALF_ROOT);
+                let power = real * real + imaginary * imaginary;
+                // A draw is cut where the sum of sinusoids ends: with 16 of them, once in 9 million draws.
+                let cut = if power > all { libm::sqrt(all / power) } else { 1.0 };
+                return (real * cut, imaginary * cut);
+            }
+        };
         let scale = 1.0 / all.sqrt();
-        (sum.0 * scale, sum.1 * scale)
+        (real * scale, imaginary * scale)
     }
 
     /// The phase of the direct path, as a cosine and a sine. It turns with the distance where movement counts.
@@ -148,14 +135,118 @@ impl Scatter {
     }
 }
 
+/// The numbers that are remembered, at most: 16 MB, and with 16 paths those of 43,690 pairs. Their slots take 2 MB.
+const ROOM: usize = 1 << 21;
+
+/// The constant part of the paths of pairs: directions and phases. It follows from the key of a pair, and is remembered
+/// because its computation takes several times as long as that of the sum.
+#[derive(Clone, Debug, Default)]
+struct Pairs {
+    /// A hash table: the key and the index of each pair. At least half of the slots are free.
+    slots: Vec<(u64, u32)>,
+    /// For each pair the cosines of the directions at one end, those at the other end, and the phases in turns.
+    paths: Vec<f64>,
+}
+
+impl Pairs {
+    /// The sum of the cosines and the sines of the paths of a pair. The phase of a path has turned since the beginning
+    /// as a function of the cosines of its directions says.
+    #[inline]
+    fn sum(&mut self, pair: u64, count: u32, turned: impl Fn(f64, f64) -> f64) -> (f64, f64) {
+        let size = 3 * count as usize;
+        let paths = &self.remember(pair, count)[..size];
+        let (one, rest) = paths.split_at(count as usize);
+        let (two, phases) = rest.split_at(count as usize);
+        let mut sum = (0.0, 0.0);
+        let mut add = |(cosine, sine): (f64, f64)| sum = (sum.0 + cosine, sum.1 + sine);
+        // Processors compute the waves of several paths at a time; the order of the additions stays.
+        let ((ones, one), (twos, two), (whole, phases)) =
+            (one.as_chunks::<TOGETHER>(), two.as_chunks::<TOGETHER>(), phases.as_chunks::<TOGETHER>());
+        for ((one, two), phases) in ones.iter().zip(twos).zip(whole) {
+            let waves: [_; TOGETHER] = std::array::from_fn(|path| turn(turned(one[path], two[path]) + phases[path]));
+            waves.into_iter().for_each(&mut add);
+        }
+        for ((&one, &two), &phase) in one.iter().zip(two).zip(phases) {
+            add(turn(turned(one, two) + phase));
+        }
+        sum
+    }
+
+    /// The numbers of a pair, and of others behind them.
+    fn remember(&mut self, pair: u64, count: u32) -> &[f64] {
+        let size = 3 * count as usize;
+        let known = self.paths.len() / size;
+        if self.slots.len() < 2 * (known + 1) {
+            let slots = vec![FREE; 2 * self.slots.len().max(32)];
+            for slot in std::mem::replace(&mut self.slots, slots).into_iter().filter(|slot| *slot != FREE) {
+                let at = self.slot(slot.0);
+                self.slots[at] = slot;
+            }
+        }
+        let mut at = self.slot(pair);
+        if self.slots[at] == FREE {
+            if self.paths.len() + size > ROOM {
+                self.paths.clear();
+                self.slots.fill(FREE);
+                at = self.slot(pair);
+            }
+            self.slots[at] = (pair, (self.paths.len() / size) as u32);
+            append(pair, count, &mut self.paths);
+        }
+        &self.paths[self.slots[at].1 as usize * size..]
+    }
+
+    /// The slot of a pair, or the free one that it would have.
+    fn slot(&self, pair: u64) -> usize {
+        let last = self.slots.len() - 1;
+        let mut at = mix(pair) as usize & last;
+        while self.slots[at] != FREE && self.slots[at].0 != pair {
+            at = (at + 1) & last;
+        }
+        at
+    }
+}
+
+/// A free slot: nothing has this place.
+const FREE: (u64, u32) = (0, u32::MAX);
+
+/// The number of paths that are computed together.
+const TOGETHER: usize = 8;
+
+/// Appends what no signal changes in the paths of a pair.
+fn append(pair: u64, count: u32, paths: &mut Vec<f64>) {
+    let mut draws = Draws::of(mix(pair));
+    // Paths leave one radio and reach the other in directions that are not related: each pair joins the sectors of
+    // its two ends at random (a shuffle of Fisher and Yates). Under one rule for all paths, such as a shift, the
+    // fading of a pair whose ends both move would be too fast or too slow for as long as the pair exists.
+    let mut sectors: [u8; MOST] = std::array::from_fn(|sector| sector as u8);
+    let (begin, all) = (paths.len(), f64::from(count));
+    paths.resize(begin + 3 * count as usize, 0.0);
+    let (ones, rest) = paths[begin..].split_at_mut(count as usize);
+    let (twos, phases) = rest.split_at_mut(count as usize);
+    for (path, ((one, two), phase)) in ones.iter_mut().zip(twos).zip(phases).enumerate() {
+        let place = (path as f64 + draws.uniform()) / all;
+        // The whole part of a draw chooses one of the sectors left, its fraction the place within the sector.
+        let draw = draws.uniform() * (all - path as f64);
+        let chosen = draw as u32;
+        sectors.swap(path, path + chosen as usize);
+        let other = (f64::from(sectors[path]) + (draw - f64::from(chosen))) / all;
+        (*one, *two, *phase) = (turn(place).0, turn(other).0, draws.uniform());
+    }
+}
+
 /// The root of one half.
 const HALF_ROOT: f64 = std::f64::consts::FRAC_1_SQRT_2;
+
+/// Numbers of about this size have no fraction, so that adding it rounds.
+const WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
 
 /// The cosine and the sine of an angle in turns, to nine digits. They are sums and products alone, so that they are the
 /// same on every platform, and take a tenth of the time of exact ones.
 #[inline]
 fn turn(turns: f64) -> (f64, f64) {
-    let within = turns - turns.round_ties_even();
+    // From 2^51 turns on, the angle has no meaning; the limits keep the results between -1 and 1.
+    let within = (turns - ((turns + WHOLE) - WHOLE)).clamp(-0.5, 0.5);
     let quarter = 0.25 - within.abs();
     (sine(quarter), sine((0.25 - quarter.abs()).copysign(within)))
 }
@@ -180,7 +271,7 @@ pub(super) mod tests {
 
     /// A signal between the radios of a pair, after one of them has travelled a way.
     pub fn after(pair: u64, way: f64) -> Signal {
-        Signal { transmission: pair, pair, at: Time::ZERO, distance_squared: 1e4, ways: [way, 0.0] }
+        Signal { transmission: pair, pair, at: Time::ZERO, distance_squared: 1e4, ways: [way, 0.0], least: 0.0 }
     }
 
     fn scatter(frequency: f64) -> Scatter {
@@ -198,14 +289,18 @@ pub(super) mod tests {
             let (cosine, sine) = turn(turns);
             assert!((cosine - libm::cos(angle)).abs() < 1e-9 && (sine - libm::sin(angle)).abs() < 1e-9, "{turns}");
         }
+        for turns in [3e15, -1e16, 1e300] {
+            let (cosine, sine) = turn(turns);
+            assert!(cosine.abs() <= 1.0 + 1e-9 && sine.abs() <= 1.0 + 1e-9, "{turns}: {cosine} {sine}");
+        }
     }
 
     /// The real part of the correlation of the sum with the sum after more ways, over many pairs.
     fn correlation(ways: [f64; 2]) -> f64 {
-        let scatter = scatter(METRE);
+        let mut scatter = scatter(METRE);
         let pairs = 10_000;
         let product = |pair: u64| {
-            let at = |ways| scatter.sum(&Signal { ways, ..after(pair, 0.0) });
+            let mut at = |ways| scatter.sum(&Signal { ways, ..after(pair, 0.0) });
             let (here, there) = (at([7.3, 4.1]), at([7.3 + ways[0], 4.1 + ways[1]]));
             here.0 * there.0 + here.1 * there.1
         };
@@ -226,8 +321,8 @@ pub(super) mod tests {
 
     /// How often the power rises through half of its mean, for each wavelength that both radios of a pair travel.
     fn crossings(pair: u64) -> f64 {
-        let scatter = scatter(METRE);
-        let power = |way: f64| {
+        let mut scatter = scatter(METRE);
+        let mut power = |way: f64| {
             let (real, imaginary) = scatter.sum(&Signal { ways: [way, way], ..after(pair, 0.0) });
             real * real + imaginary * imaginary
         };
@@ -251,9 +346,9 @@ pub(super) mod tests {
 
     #[test]
     fn a_given_time_is_that_of_the_doppler_shift() {
-        let scatter = Scatter::new(Frequency::new(METRE), Coherence::Time(Span::from_millis(423)), 16);
+        let mut scatter = Scatter::new(Frequency::new(METRE), Coherence::Time(Span::from_millis(423)), 16);
         let product = |pair: u64| {
-            let at =
+            let mut at =
                 |millis: u64| scatter.sum(&Signal { at: Time::from_nanos(millis * 1_000_000), ..after(pair, 0.0) });
             let (here, there) = (at(9000), at(9200));
             here.0 * there.0 + here.1 * there.1
@@ -266,15 +361,49 @@ pub(super) mod tests {
     #[test]
     fn pairs_and_transmissions_differ() {
         let power = |it: (f64, f64)| it.0 * it.0 + it.1 * it.1;
-        let moving = scatter(METRE);
+        let mut moving = scatter(METRE);
         assert_eq!(moving.sum(&after(1, 3.0)), moving.sum(&Signal { transmission: 9, ..after(1, 3.0) }));
         assert_ne!(moving.sum(&after(1, 3.0)), moving.sum(&after(2, 3.0)));
-        let anew = Scatter::new(Frequency::new(METRE), Coherence::Time(Span::ZERO), 16);
-        let draw = |key: u64| power(anew.sum(&Signal { transmission: key, ..after(1, 0.0) }));
+        let mut anew = Scatter::new(Frequency::new(METRE), Coherence::Time(Span::ZERO), 16);
+        let mut draw = |key: u64| power(anew.sum(&Signal { transmission: key, ..after(1, 0.0) }));
         let n = 200_000;
         let weak = (0..n).filter(|key| draw(*key) < 0.1).count() as f64 / n as f64;
         assert!((weak - 0.095_16).abs() < 0.002, "{weak} of the powers are below a tenth of the mean");
         let covariance = (0..n).map(|key| (draw(key) - 1.0) * (draw(key + 1) - 1.0)).sum::<f64>() / n as f64;
         assert!(covariance.abs() < 0.01, "{covariance}");
+    }
+
+    /// The sum path by path, with nothing remembered.
+    fn plain(signal: &Signal, count: u32) -> (f64, f64) {
+        let all = f64::from(count);
+        let mut draws = Draws::of(mix(signal.pair));
+        let mut sectors: Vec<u32> = (0..count).collect();
+        let mut sum = (0.0, 0.0);
+        for path in 0..count {
+            let one = turn((f64::from(path) + draws.uniform()) / all).0;
+            let draw = draws.uniform() * f64::from(count - path);
+            sectors.swap(path as usize, (path + draw as u32) as usize);
+            let two = turn((f64::from(sectors[path as usize]) + (draw - libm::floor(draw))) / all).0;
+            let (cosine, sine) = turn(signal.ways[0] * one + signal.ways[1] * two + draws.uniform());
+            sum = (sum.0 + cosine, sum.1 + sine);
+        }
+        let scale = 1.0 / all.sqrt();
+        (sum.0 * scale, sum.1 * scale)
+    }
+
+    #[test]
+    fn remembered_pairs_have_the_paths_of_new_ones() {
+        for count in [8, 16, 21, 256] {
+            let mut scatter = Scatter::new(Frequency::new(METRE), Coherence::Movement, count);
+            // With 256 paths the first are forgotten in between.
+            let pairs = if count == 256 { 2 * ROOM as u64 / 768 } else { 300 };
+            for way in [0.3, 25.0] {
+                for pair in 0..pairs {
+                    let signal = Signal { ways: [way, 3.0 * way], ..after(pair, 0.0) };
+                    assert_eq!(scatter.sum(&signal), plain(&signal, count), "{count}, {pair}");
+                }
+                assert!(scatter.pairs.paths.len() <= ROOM);
+            }
+        }
     }
 }

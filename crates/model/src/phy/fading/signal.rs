@@ -15,12 +15,16 @@ pub struct Signal {
     pub distance_squared: f64,
     /// The metres that each of the two radios has travelled so far, in an order that is equal for both directions.
     pub ways: [f64; 2],
+    /// The factor below which the signal is not heard. In the place of a smaller one, a model may give any number below
+    /// this one, if that is computed faster.
+    pub least: f64,
 }
 
 /// A model of fading, ready for use.
-pub trait Fading: Copy {
-    /// The factor on the power of a signal.
-    fn factor(&self, signal: &Signal) -> f64;
+pub trait Fading: Clone {
+    /// The factor on the power of a signal. It follows from the signal alone. A model may remember what it has
+    /// computed.
+    fn factor(&mut self, signal: &Signal) -> f64;
 
     /// The largest factor, which is never exceeded. The search for hearers looks as far as a signal with this factor
     /// can be heard.
@@ -38,6 +42,13 @@ impl Signal {
     /// The signal of a transmission of a key, over a distance in metres.
     pub const fn keyed(key: u64, metres: f64) -> Self {
         let ways = [key as f64, 0.0];
-        Self { transmission: key, pair: 7, at: Time::from_nanos(key), distance_squared: metres * metres, ways }
+        Self {
+            transmission: key,
+            pair: 7,
+            at: Time::from_nanos(key),
+            distance_squared: metres * metres,
+            ways,
+            least: 0.0,
+        }
     }
 }
