@@ -109,6 +109,7 @@ bench: $(VENV)/release
 	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
 	$(BIN)/python bench/run.py $(BENCH)
 	$(if $(BENCH),,$(BIN)/python bench/segments.py)
+	$(if $(BENCH),,$(BIN)/python bench/goodput.py)
 
 # What the events of a TCP sender cost in instructions: python/hopyard/tables/computation.csv (needs valgrind).
 computation: $(VENV)/release
