@@ -1,8 +1,8 @@
 //! The radios of kernels with Linux's Wi-Fi: frames of 802.11 between `mac80211_hwsim` and the MACs of the nodes.
 //!
 //! Linux chooses the rates of a frame and how often each is tried; the MAC of the node contends, sends and repeats; and
-//! Linux learns how often the frame was tried in each rate, and whether it was acknowledged. Linux has no other sign
-//! that its frames wait.
+//! Linux learns how often the frame was tried in each rate, and whether it was acknowledged. Only these reports tell
+//! Linux that its frames wait.
 //!
 //! All kernels have the same clock, so that their beacons leave at the same microsecond. In an ad hoc network
 //! each beacon therefore waits for a random time, and is left out if another beacon of the network arrives first
@@ -217,8 +217,8 @@ struct Radio {
 #[derive(Debug)]
 pub struct Radios {
     wireless: Wireless,
-    /// The room of a category in the queue of an interface: a frame that does not fit waits here, so that this queue
-    /// loses none.
+    /// How many frames of a category the queue of an interface takes. Further frames wait here, so that the queue loses
+    /// none.
     room: usize,
     all: Vec<Radio>,
     sent: BTreeMap<Token, Sent>,

@@ -43,7 +43,7 @@ const BABELD_IPV4: &str = "babeld -I /tmp/pid -S /tmp/state -C 'interface eth0 t
                            ip 0.0.0.0/0 allow' -C 'redistribute local deny' eth0";
 const BABELD_UNSMOOTHED: &str =
     "babeld -M 0 -I /tmp/pid -S /tmp/state -C 'interface eth0 type wireless' -C 'redistribute local' eth0";
-/// None is a kernel, all are, one half or the other, one, and two neighbours; all are, and tell no IPv6 addresses.
+/// Which nodes run babeld: none, all, either half, one, two neighbours, and all without IPv6 addresses.
 const KINDS: [Kind; 7] = [
     ("hopyard", &[], "", ""),
     ("babeld", &ALL, "babeld", ""),
@@ -114,8 +114,8 @@ struct Ear {
     addresses: Vec<Ipv4Addr>,
     /// By node: packets, their bytes of IPv6, Hellos, IHUs, updates of IPv4 addresses, requests.
     sent: Vec<[u64; 6]>,
-    /// By all nodes, and once where the MAC repeats a packet: the same, but requests for a route, then those for a
-    /// number, then what the MAC repeats, in packets.
+    /// Of all nodes together, without repetitions by the MAC: packets, bytes, Hellos, IHUs, updates, requests for a
+    /// route, requests for a number; then the packets that the MAC repeated.
     fresh: [u64; 8],
     /// The metric that a node has told last, by node and destination.
     told: BTreeMap<(u32, u32), u16>,

@@ -293,8 +293,8 @@ fn connections_may_end_without_a_word() {
     assert!(segments.iter().all(|it| !it.2.flags.fin));
 }
 
-/// In each pause each end asks twice whether the other one is there: the server's minute is over in the nanosecond in
-/// which the client's question arrives.
+/// Both ends probe twice in each pause: the server's timer expires in the nanosecond in which the client's probe
+/// arrives.
 #[test]
 fn a_connection_without_traffic_is_asked_for_and_kept() {
     let pure = [0, 60, 250].map(|idle| {

@@ -80,7 +80,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         measure;
     let mut nodes = json!(nodes);
     if let Some(nodes) = nodes.as_object_mut() {
-        // What no scenario had before there were Linux nodes has no part where there are none.
+        // Only scenarios with Linux nodes have this key in their hash.
         if resolved.nodes.system == System::Hopyard {
             nodes.remove("system");
         }
@@ -90,7 +90,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         }
     }
     let moving = |model: &Moving| moving(model, files);
-    // Flows without a class have the hash that they had before there were classes.
+    // A class of traffic enters the hash only where a flow has one.
     let classed = |mut flow: Value, dscp: Dscp| {
         if let (Value::Array(values), true) = (&mut flow, dscp != Dscp::default()) {
             values.push(json!(dscp));
@@ -208,7 +208,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     if !rates.config.is_fixed() {
         identity["rates"] = chosen(rates);
     }
-    // Networks with drop-tail alone have the hash that they had before there were disciplines.
+    // Queues enter the hash only where one is not drop-tail.
     let queues: Vec<_> = iter::once(queue).chain(wire_queues).collect();
     if queues.iter().any(|it| !it.config.is_drop_tail()) {
         identity["queues"] = queues.into_iter().map(chosen).collect();
@@ -244,8 +244,8 @@ fn moving(model: &Moving, files: &BTreeMap<Params, Arc<MovementFile>>) -> Value 
     all
 }
 
-/// The parameters of radios. What no scenario had before has no part in the hash where it is not used. Of a file with
-/// error rates the content is included, not its path.
+/// The parameters of radios. Parameters of single nodes and error rates of a file enter the hash only where they are
+/// used; of the file the content, not its path.
 fn of_radio(radio: &Typed<phy::Params>, errors: &BTreeMap<String, Arc<ErrorFile>>) -> Value {
     let mut all = json!(radio);
     let Some(values) = all.as_object_mut() else { return all };
@@ -259,8 +259,7 @@ fn of_radio(radio: &Typed<phy::Params>, errors: &BTreeMap<String, Arc<ErrorFile>
     all
 }
 
-/// The parameters of a wire. What no scenario had before has no part in the hash where it is not used. Of a trace the
-/// content is included, not its path.
+/// The parameters of a wire. Traces enter the hash only where they are used; of a trace the content, not its path.
 fn of_wire(link: &Typed<wired::Params>, traces: &BTreeMap<(trace::Format, String), Arc<TraceFile>>) -> Value {
     let mut all = json!(link);
     let Some(values) = all.as_object_mut() else { return all };
@@ -298,7 +297,7 @@ fn flow_kind(kind: &FlowKind, named: &BTreeMap<(Format, String), Arc<TrafficFile
         };
         let mut machine = json!(machine);
         if let Some(values) = machine.as_object_mut().filter(|values| values.get("ecn") == Some(&json!(false))) {
-            // Without marks the hash is the one that flows had before there were any.
+            // Marks enter the hash only where they are used.
             values.remove("ecn");
         }
         json!([machine, congestion, chosen(acking)])

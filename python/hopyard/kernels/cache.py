@@ -228,7 +228,7 @@ def building(name: str) -> str:
 
 
 def _others(version: str) -> str:
-    """What a scenario may name in place of a version that is not built; nothing if none is. Wi-Fi needs Wi-Fi."""
+    """Built versions to suggest in place of one that is not built; empty if there are none. Wi-Fi needs Wi-Fi."""
 
     def has_wifi(name: str) -> bool:
         return name.partition("+")[2].startswith(WIFI)

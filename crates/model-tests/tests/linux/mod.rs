@@ -97,7 +97,7 @@ pub fn cases() -> Vec<Case> {
     read(include_str!("../data/linux/cases.csv"), include_bytes!("../data/linux/departures.csv.gz"))
 }
 
-/// Captures of cases that were drawn from seed 1, of which rules were found.
+/// Captures of cases drawn from seed 1, which served to find rules.
 pub fn seen() -> Vec<Case> {
     read(include_str!("../data/linux/seen/cases.csv"), include_bytes!("../data/linux/seen/departures.csv.gz"))
 }
@@ -121,7 +121,7 @@ pub fn written() -> Vec<Case> {
     with_writes(cases, include_bytes!("../data/linux/written/writes.csv.gz"))
 }
 
-/// The same from seed 2, on which no rule was found.
+/// The same from seed 2, which served to find no rule.
 pub fn written_held_out() -> Vec<Case> {
     let cases = read(
         include_str!("../data/linux/written_held_out/cases.csv"),

@@ -224,8 +224,8 @@ impl<M: Slotted> Channel<M> {
         }
     }
 
-    /// Gives a station's MAC the next packet of its link, if the MAC can take one; a MAC that chooses gets all that it
-    /// takes. `next_frame` is told which packets are chosen, if not all are.
+    /// Gives a station's MAC the next packet of its link, if the MAC can take one. A MAC that selects packets gets
+    /// every packet that it accepts; its choice is passed to `next_frame`.
     #[inline]
     pub fn serve<E: Copy>(
         &mut self,
@@ -384,8 +384,8 @@ impl<M: Slotted> Channel<M> {
         walk
     }
 
-    /// As [`Channel::walk`], where packets have prices and no single radio needs attention. It is apart from the other
-    /// ones: two walks in one function cost more instructions at each edge.
+    /// As [`Channel::walk`], where packets have prices and no single radio needs attention. It is a separate function:
+    /// two walks in one function take more instructions at each edge.
     #[inline(never)]
     fn walk_priced<E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
@@ -539,8 +539,8 @@ impl<M: Slotted> Channel<M> {
         is_link && self.is_awake(a, now) && self.is_awake(b, now)
     }
 
-    /// The interfaces that can decode a data frame of a station when nothing disturbs it; if frames are acknowledged,
-    /// those of whose frames the same holds at the station.
+    /// The interfaces that can decode a data frame of a station when nothing disturbs it. If frames are acknowledged,
+    /// only those whose frames the station can decode too.
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
         let mut near = Vec::new();
         self.medium.in_range(station, now, &mut near);
@@ -669,7 +669,7 @@ fn station_of(interface: InterfaceId, interfaces: &[InterfaceId]) -> usize {
     interfaces.binary_search(&interface).unwrap_or(usize::MAX)
 }
 
-/// A station begins to send a frame with a packet. Returns what it is for.
+/// A station begins to send a frame with a packet. Returns the purpose of the packet.
 #[inline(never)]
 fn meter_packet<C: Control>(
     gauge: &mut Gauge,

@@ -51,15 +51,15 @@ pub(crate) struct Border {
     pub injected: u64,
     /// The number of events here that were scheduled.
     pub scheduled: u64,
-    /// The packets whose bytes hosts outside have, by the source, the destination and the identification in these.
+    /// Packets whose bytes a host outside has, by source, destination and identification in the header of the bytes.
     pub kept: BTreeMap<(Ipv4Addr, Ipv4Addr, u16), Kept>,
     /// The identification of the last one.
     identification: u16,
 }
 
 impl Border {
-    /// The identification for the next packet whose bytes a host outside gets. It is never zero, as that of packets
-    /// that nobody fragments is.
+    /// The identification for the next packet whose bytes a host outside gets. It is never zero: zero marks packets
+    /// that nobody fragments.
     pub(crate) const fn next_identification(&mut self) -> u16 {
         self.identification = if self.identification == u16::MAX { 1 } else { self.identification + 1 };
         self.identification

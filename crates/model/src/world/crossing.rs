@@ -4,8 +4,8 @@
 //! A frame of a host outside that reaches a node of the simulator is read there: messages of address resolution, of a
 //! routing protocol that can read them, and datagrams of IPv4, which are forwarded as bytes. A packet of the simulator
 //! that reaches a host outside is written as its bytes. A packet of a flow of the simulator is more than its bytes. So
-//! it is kept while the host has the bytes, under an identification of IP that they get. When the host sends them on,
-//! the packet goes on in their place, with the time to live and the marks that they have then.
+//! the simulator keeps the packet while the host has its bytes, and knows it again by the identification in their IP
+//! header. When the host sends the bytes on, the packet goes on with their time to live and their marks.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -37,7 +37,8 @@ enum Read {
 }
 
 impl<P: Probe> World<P> {
-    /// A frame reaches a node of the simulator, or a packet a host outside. Whether the packet goes on as it is now.
+    /// A frame reaches a node of the simulator, or a packet a host outside. Returns whether the packet continues
+    /// unchanged.
     #[cold]
     pub(super) fn crosses(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) -> bool {
         let is_frame = matches!(self.cx.packets[packet].body, Body::Frame(_) | Body::Mpdu(_));
@@ -261,7 +262,7 @@ fn frame(from: InterfaceId, to: InterfaceId, now: Time, bytes: Vec<u8>) -> Packe
     }
 }
 
-/// The key under which a packet is kept that has become a datagram with this header.
+/// The key of a packet that is kept while a host outside has its bytes, which begin with this header.
 const fn ends_of(header: &ipv4::Header) -> (Ipv4Addr, Ipv4Addr, u16) {
     (header.source, header.destination, header.identification)
 }

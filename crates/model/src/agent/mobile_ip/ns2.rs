@@ -1,6 +1,6 @@
 //! A mobile host as in ns-2.35 (read for the facts: `mobile/mip-reg.cc`).
 //!
-//! The host is at an agent as soon as it hears a new one. It registers again at each advertisement of that agent, at
+//! The host attaches to each new agent that it hears. It registers again at each advertisement of that agent, at
 //! home too. Once in a beacon interval it looks for agents that were silent for a beacon interval. Without an agent it
 //! solicits.
 
@@ -32,7 +32,7 @@ pub(super) fn on_advertisement(host: &mut State, it: &Advertisement, params: &Pa
     }
 }
 
-/// Registers with the current agent, or with that which was heard last; without one, it solicits.
+/// Registers with the current agent, or with the agent heard last; without one, it solicits.
 fn register(host: &mut State, params: &Params, cx: &mut Context) {
     host.asked = None;
     let Some(newest) = host.heard.first().map(|it| it.agent) else { return host.solicit_now(params, cx) };
