@@ -306,6 +306,8 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
     }
     tree.0.insert("crates/scenario/examples/look.rs".into(), PROGRAM.into());
     tree.copy(&root, Path::new("crates/model-tests"));
+    let test = Path::new("crates/scenario/tests/bad_values.rs");
+    tree.0.insert(test.into(), fs::read(root.join(test)).expect("the test is there"));
     tree.write(&fixture);
 
     let built = Command::new(env!("CARGO"))
@@ -325,8 +327,9 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
     assert!(run("count_frames").contains("times decoded"));
 
     // The test of conservation goes through the lists, and so meets the models in random networks. The golden tables go
-    // through them too: they have other rows, and must be made without a line that names a model.
-    for (test, chosen) in [("conservation", "every_packet_is_accounted_for"), ("golden", "")] {
+    // through them too: they have other rows, and must be made without a line that names a model. So does the test that
+    // gives impossible values to every parameter.
+    for (test, chosen) in [("conservation", "every_packet_is_accounted_for"), ("golden", ""), ("bad_values", "")] {
         let tested = Command::new(env!("CARGO"))
             .args(["test", "--quiet", "--offline", "--locked", "--workspace", "--test", test, chosen])
             .current_dir(&fixture)

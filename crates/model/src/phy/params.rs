@@ -106,7 +106,7 @@ pub struct Params {
     pub sense: Sensitivity,
     /// By how much a frame must be stronger than another to be received in spite of it.
     pub capture: Ratio,
-    /// Which frames can be decoded: "threshold", "ns2" or "sinr".
+    /// Which frames can be decoded.
     pub reception: Reception,
     /// The ratio of signal to noise and interference at which a receiver finds a preamble; for "sinr" only.
     pub preamble_sinr: Ratio,

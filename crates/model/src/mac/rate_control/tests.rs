@@ -226,13 +226,12 @@ fn links_do_not_share_what_they_know() {
             for packet in 0..2000 {
                 send(&mut rates, Time::ZERO + Span::from_millis(packet), |_| ratio);
             }
-            assert_eq!(first(&mut rates).row, untouched.row, "{model:?}");
+            assert_eq!(first(&mut rates).row, untouched.row, "{}: a new link begins as the first one", model.name);
             assert_eq!(rates.of_station(0).belief(PEER), None);
-            let known = rates.belief(PEER).expect("a frame was sent").mode;
-            assert!(ratio.is_none() || known.rate().bps() == 54_000_000, "{model:?}");
-            known.row != untouched.row
+            rates.belief(PEER).expect("a frame was sent").mode.row != untouched.row
         });
-        assert!(changes.contains(&true), "{model:?}");
+        let name = model.name;
+        assert!(changes.contains(&true), "{name}: neither 2000 successes nor 2000 failures have changed the mode");
     }
 }
 

@@ -163,7 +163,8 @@ fn the_window_never_grows_while_all_acknowledgements_report_marks() {
             for segment in (6..20).step_by(2) {
                 marked(talk.after(40), segment);
                 let window = talk.window().0;
-                assert!(window <= before, "{variant} {profile} {:?}: {before}, {window} at {segment}", params.habits);
+                let name = format!("{variant}, profile {profile}, {:?}", params.habits);
+                assert!(window <= before, "{name}: the window grew from {before} to {window} at segment {segment}");
             }
         }
     }
