@@ -48,19 +48,16 @@ def main() -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for scenario in chosen:
             seeds = range(1, SEEDS[scenario] + 1)
-            means = [
-                list(pool.map(lambda seed, name=scenario: hopyard(options.core, name, seed), seeds)),
-                list(pool.map(lambda seed, name=scenario: ns2(name, seed), seeds)),
-            ]
-            ours, theirs = (estimate(each) for each in means)
-            apart = welch(*means)
+            ours = list(pool.map(lambda seed, name=scenario: hopyard(options.core, name, seed), seeds))
+            theirs = list(pool.map(lambda seed, name=scenario: ns2(name, seed), seeds))
+            apart = welch(ours, theirs)
             rows.append(
                 [
                     scenario,
                     str(len(seeds)),
-                    *(" ± ".join(each.parts()) for each in (ours, theirs)),
+                    *(" ± ".join(each.parts()) for each in (estimate(ours), estimate(theirs))),
                     f"{apart.figure:+.1f} ({apart.low:+.1f} to {apart.high:+.1f})",
-                    f"{100 * apart.figure / theirs.mean:+.1f} %",
+                    f"{100 * apart.figure / estimate(theirs).mean:+.1f} %",
                 ]
             )
             print(table([rows[0], rows[-1]]), flush=True)

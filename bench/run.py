@@ -297,9 +297,9 @@ def main() -> None:
             results.append(Result(**{**found.__dict__, "frames": frames}))
         if scenario in COMPARED and "ns3" not in skip:
             given = COMPARED[scenario]
-            runs = [found for _ in range(options.repeat) if (found := peer("ns3", scenario, given))]
-            if runs:
-                results.append(best(runs))
+            others = [found for _ in range(options.repeat) if (found := peer("ns3", scenario, given))]
+            if others:
+                results.append(best(others))
                 given = results[-1].simulated_s
                 if (scenario, given) not in known:
                     shorter = [core(options.core, scenario, given) for _ in range(options.repeat)]
