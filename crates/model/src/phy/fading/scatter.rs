@@ -135,8 +135,8 @@ impl Scatter {
     }
 }
 
-/// The numbers that are remembered, at most: 32 MB, and with 16 paths those of 87,381 pairs, which is more than the pairs
-/// of 400 radios. Their slots take 4 MB.
+/// The numbers that are remembered, at most: 32 MB, and with 16 paths those of 87,381 pairs, more than 400 radios have.
+/// Their slots take 4 MB.
 const ROOM: usize = 1 << 22;
 
 /// The constant part of the paths of pairs: directions and phases. It follows from the key of a pair, and is remembered
