@@ -111,8 +111,8 @@ impl Site<'_> {
         self.addresses[node.index()].first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED)
     }
 
-    /// The addresses of a node's kernel, each of which has a device: all addresses at a node with programs, which
-    /// may use any of them; elsewhere the first.
+    /// The addresses of a node's kernel. Each has a device. A node with programs has all of its addresses, any other
+    /// node only the first.
     pub fn devices(&self, node: NodeId, options: &Options) -> &[Ipv4Addr] {
         let all = &self.addresses[node.index()];
         if options.has_programs(node) { all } else { &all[..all.len().min(1)] }

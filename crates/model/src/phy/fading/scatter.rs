@@ -135,23 +135,23 @@ impl Scatter {
     }
 }
 
-/// The numbers that are remembered, at most: 32 MB, and with 16 paths those of 87,381 pairs, more than 400 radios have.
-/// Their slots take 4 MB.
+/// The largest number of values that are kept: 32 MB. With 16 paths these are 87,381 pairs; 400 radios have 79,800. The
+/// hash table takes 4 MB more.
 const ROOM: usize = 1 << 22;
 
-/// The constant part of the paths of pairs: directions and phases. It follows from the key of a pair, and is remembered
-/// because its computation takes several times as long as that of the sum.
+/// The constant part of the paths of pairs: directions and phases. It follows from the key of a pair, and is kept so
+/// that it is computed once.
 #[derive(Clone, Debug, Default)]
 struct Pairs {
-    /// A hash table: the key and the index of each pair. At least half of the slots are free.
+    /// A hash table of the keys of pairs, with their indices. At most half of the slots are in use.
     slots: Vec<(u64, u32)>,
     /// For each pair the cosines of the directions at one end, those at the other end, and the phases in turns.
     paths: Vec<f64>,
 }
 
 impl Pairs {
-    /// The sum of the cosines and the sines of the paths of a pair. The phase of a path has turned since the beginning
-    /// as a function of the cosines of its directions says.
+    /// The sums of the cosines and of the sines of the paths of a pair. `turned` gives the change of a path's phase
+    /// since the beginning, from the cosines of its two directions.
     #[inline]
     fn sum(&mut self, pair: u64, count: u32, turned: impl Fn(f64, f64) -> f64) -> (f64, f64) {
         let size = 3 * count as usize;

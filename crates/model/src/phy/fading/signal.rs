@@ -22,8 +22,8 @@ pub struct Signal {
 
 /// A model of fading, ready for use.
 pub trait Fading: Clone {
-    /// The factor on the power of a signal. It follows from the signal alone. A model may remember what it has
-    /// computed.
+    /// The factor on the power of a signal. The same signal always has the same factor. A model may keep intermediate
+    /// values.
     fn factor(&mut self, signal: &Signal) -> f64;
 
     /// The largest factor, which is never exceeded. The search for hearers looks as far as a signal with this factor
