@@ -450,6 +450,7 @@ impl Context {
     }
 
     /// Makes a packet of a node's own.
+    #[inline]
     pub fn originate(&mut self, packet: Packet) -> PacketId {
         self.originate_as(Origin::Own, packet)
     }
@@ -600,6 +601,7 @@ impl Context {
     }
 
     /// The same; also returns whether it is the first copy of the packet that arrives.
+    #[inline]
     pub fn deliver_copy(&mut self, id: PacketId) -> (Packet, bool) {
         self.ledger.delivered += 1;
         let is_first = self.end_of(id, End::Delivered);

@@ -537,11 +537,13 @@ pub struct PacketPool(Slab<Packet>);
 
 impl PacketPool {
     /// Puts a packet into the pool.
+    #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         PacketId(self.0.insert(packet))
     }
 
     /// Takes a packet out.
+    #[inline]
     pub fn remove(&mut self, id: PacketId) -> Packet {
         self.0.remove(id.0)
     }

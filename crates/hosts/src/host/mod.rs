@@ -54,16 +54,17 @@ pub struct Socket {
     /// The largest payload of a datagram, into which an object is divided over UDP.
     pub datagram: u64,
     /// What has arrived and the application has not been told of.
-    pub untold: Received,
+    pub untold: Option<Received>,
     /// The objects that the application has written just now.
     pub written: Vec<Written>,
 }
 
 impl Socket {
     /// When [`Self::on_timer`] must next be called.
+    #[inline]
     pub fn deadline(&self) -> Time {
-        let earlier = self.earlier.iter().map(|(_, app)| app.deadline());
-        earlier.fold(self.app.deadline().min(self.endpoint.deadline()), Time::min)
+        let now = self.app.deadline().min(self.endpoint.deadline());
+        self.earlier.iter().fold(now, |least, (_, app)| least.min(app.deadline()))
     }
 
     /// The deadline of the application is reached, or the deadline of its transport.
@@ -79,18 +80,25 @@ impl Socket {
     }
 
     /// A packet of the flow arrived. It is the first copy, or another one.
+    #[inline]
     pub fn on_packet(&mut self, packet: &Packet, is_first: bool, now: Time) -> Received {
         let received = self.endpoint.on_packet(packet, is_first, now);
-        self.untold = received;
-        if !self.endpoint.tcp().is_some_and(Tcp::answers_first) {
-            self.tell_app(now);
+        if self.endpoint.tcp().is_some_and(Tcp::answers_first) {
+            self.untold = Some(received);
+        } else {
+            self.tell(&received, now);
         }
         received
     }
 
     /// Tells the application what has arrived. Returns whether anything has.
+    #[inline]
     pub fn tell_app(&mut self, now: Time) -> bool {
-        let Received { delivered, change, connection, .. } = std::mem::take(&mut self.untold);
+        self.untold.take().is_some_and(|received| self.tell(&received, now))
+    }
+
+    fn tell(&mut self, received: &Received, now: Time) -> bool {
+        let Received { delivered, change, connection, .. } = *received;
         if let Some(change) = change
             && connection != self.endpoint.number()
         {

@@ -138,8 +138,8 @@ impl Tcp {
         self.is_hasty && self.sender.is_some() && self.receiver.is_some()
     }
 
-    /// Takes in the flags of a segment that arrived, and returns its header with those that count.
-    fn note_marks(&mut self, header: &TcpHeader, bits: u8) -> TcpHeader {
+    /// Takes in the flags of a segment that arrived. Returns its header with those that count, if some do not.
+    fn note_marks(&mut self, header: &TcpHeader, bits: u8) -> Option<TcpHeader> {
         let noted = self.ecn.on_arrival(header, bits);
         if let Some(receiver) = self.receiver.as_mut().filter(|_| self.is_hasty) {
             if noted.ends {
@@ -150,7 +150,7 @@ impl Tcp {
             }
         }
         let flags = TcpFlags { ece: self.ecn.reports(header), ..header.flags };
-        TcpHeader { flags, ..*header }
+        if flags == header.flags { None } else { Some(TcpHeader { flags, ..*header }) }
     }
 
     /// The receiver takes in a segment.
@@ -279,7 +279,8 @@ impl Endpoint for Tcp {
             let change = self.on_reset(header).then_some(Change::Reset);
             return Received { change, ..Received::default() };
         }
-        let header = &self.note_marks(header, packet.class & CONGESTION);
+        let noted = self.note_marks(header, packet.class & CONGESTION);
+        let header = noted.as_ref().unwrap_or(header);
         let Some(sender) = &mut self.sender else { return self.receive(header, now) };
         sender.set_ack_hops(packet.hops);
         if self.receiver.is_some() {
@@ -331,27 +332,31 @@ impl Endpoint for Tcp {
         if self.is_gone {
             return self.reset.take().map(|reset| bare(reset, IP_HEADER + TCP_HEADER));
         }
-        let header = match (&mut self.sender, &mut self.receiver) {
+        let mut header = match (&mut self.sender, &mut self.receiver) {
             (Some(_), Some(_)) => self.next_of_both(now),
             (Some(sender), None) => sender.poll_transmit(now),
             (None, Some(receiver)) => receiver.poll_transmit(now),
             (None, None) => None,
         };
-        let mut header = header.or_else(|| self.question(now))?;
+        if header.is_none() {
+            header = self.question(now);
+        }
+        // Headers are long: they are changed where they are, and copied once.
+        let header = header.as_mut()?;
         let reductions = self.sender.as_ref().map_or(0, |sender| sender.counters().reductions());
-        let ecn = self.ecn.stamp(&mut header, reductions);
+        let ecn = self.ecn.stamp(header, reductions);
         let Some(sender) = &mut self.sender else {
-            let size = self.receiver.as_ref().map_or(0, |receiver| receiver.header_bytes(&header));
-            return Some(Emission { size, body: Body::Tcp(header), ecn, data: None, waits: None });
+            let size = self.receiver.as_ref().map_or(0, |receiver| receiver.header_bytes(header));
+            return Some(Emission { size, body: Body::Tcp(*header), ecn, data: None, waits: None });
         };
         let new = if header.retransmission { 0 } else { header.len };
         let waits = ((header.len > 0 || header.flags.syn) && sender.limits_queue()).then_some(header.seq);
         if waits.is_some() {
             sender.on_queued(header.seq, header.len.into());
         }
-        let size = sender.header_bytes(&header) + header.len;
-        let data = is_data(&header).then_some(new);
-        Some(Emission { size, body: Body::Tcp(header), ecn, data, waits })
+        let size = sender.header_bytes(header) + header.len;
+        let data = is_data(header).then_some(new);
+        Some(Emission { size, body: Body::Tcp(*header), ecn, data, waits })
     }
 }
 

@@ -101,22 +101,16 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
         if G::WATCHES && self.gauge.is_off(station) {
             return false;
         }
-        let mac = &mut self.macs[station];
-        match begin {
-            Begin::Busy => {
-                mac.on_sensed(Sensed::Busy, self.shared, now);
-                let contends = !mac.is_quiet();
-                if contends {
-                    self.arm(station, now);
-                }
-                contends
-            }
-            Begin::Ignored(end) => {
-                mac.on_sensed(Sensed::Ignored(end), self.shared, now);
-                false
-            }
-            Begin::Nothing => false,
+        let sensed = match begin {
+            Begin::Busy => Sensed::Busy,
+            Begin::Ignored(end) => Sensed::Ignored(end),
+            Begin::Nothing => return false,
+        };
+        let scheduled = self.macs[station].on_sensed(sensed, self.shared, now);
+        if scheduled {
+            self.arm(station, now);
         }
+        scheduled
     }
 
     #[inline(always)]
@@ -153,12 +147,12 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
         }
         let mac = &mut self.macs[station];
         let mine = station == self.receiver;
-        let mut acts = false;
+        let (mut acts, mut scheduled) = (false, false);
         match end.verdict {
             Verdict::Decoded if mine || frame.receiver.is_broadcast() => {
                 self.cx.now = now;
                 self.outcome = Outcome::RECEIVED;
-                acts = true;
+                (acts, scheduled) = (true, true);
                 let spends = mine && self.cx.spending.is_some() || G::ON && self.gauge.prices_packets();
                 if frame.packet.is_some() && spends {
                     let heard = if mine { Heard::Own } else { Heard::Broadcast };
@@ -175,7 +169,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                     let place = (station, self.interfaces[station]);
                     due = pay(self.gauge, self.queue, self.cx, place, heard, (frame, end.damaged), now);
                 }
-                mac.on_sensed(Sensed::Other(frame), self.shared, now);
+                scheduled = mac.on_sensed(Sensed::Other(frame), self.shared, now);
                 // A frame without a packet has nothing to pass up.
                 if frame.packet.is_some() && !self.listening.is_empty() {
                     acts = true;
@@ -184,7 +178,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 }
             }
             Verdict::Error | Verdict::Noise => {
-                mac.on_sensed(Sensed::Error, self.shared, now);
+                scheduled = mac.on_sensed(Sensed::Error, self.shared, now);
                 if mine && end.verdict == Verdict::Noise {
                     self.outcome = Outcome::NOISE;
                 }
@@ -193,9 +187,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
             Verdict::Missed | Verdict::Unfound => {}
         }
         if end.idle {
-            mac.on_sensed(Sensed::Idle, self.shared, now);
+            scheduled |= mac.on_sensed(Sensed::Idle, self.shared, now);
         }
-        let scheduled = mine || !mac.is_quiet();
         if scheduled {
             self.arm(station, now);
         }

@@ -388,7 +388,8 @@ impl Lane {
         self.busy_until = self.service.serve(starts, cx.packets[packet].size);
         let (more, loss) = self.schedule.of(cx.now, number);
         let traced = self.values.as_ref().map_or(0.0, |values| values.loss(self.busy_until));
-        let lost = [self.losses.rate, loss, traced].into_iter().any(|rate| rate > 0.0 && self.rng.uniform() < rate);
+        let mut draw = |rate| rate > 0.0 && self.rng.uniform() < rate;
+        let lost = draw(self.losses.rate) || draw(loss) || draw(traced);
         let delay = self.values.as_ref().and_then(|values| values.delay(self.busy_until)).unwrap_or(self.delay);
         let mut arrives = self.busy_until + delay + more;
         if !self.overtaking {
@@ -462,39 +463,42 @@ impl Lane {
         if self.falls <= cx.now && self.is_down(cx) {
             return;
         }
-        self.serve(cx);
-        while let Some((place, Transit { packet, lost, .. })) = self.arrived(cx.now) {
-            self.packets.remove(place);
-            // A packet that has been sent may not have been counted as started yet.
-            self.started -= usize::from(place < self.started);
+        if self.line.is_some() {
+            self.serve(cx);
+        }
+        while self.arrives <= cx.now
+            && let Some(Transit { packet, lost, .. }) = self.take_first()
+        {
             if lost {
                 cx.drop_packet(self.node, packet, DropReason::ScriptedLoss);
             } else {
                 cx.act(Action::Receive { interface: self.to, packet, from: self.from });
             }
         }
-        let arrive = self.packets.iter().map(|transit| transit.arrives);
-        let first = if self.overtaking { arrive.min() } else { self.packets.front().map(|transit| transit.arrives) };
-        self.arrives = first.unwrap_or(Time::NEVER);
     }
 
-    /// The first packet that has arrived, and its place.
+    /// Takes out the packet that arrives first; of several at the same time, the one that entered first.
     #[inline]
-    fn arrived(&self, now: Time) -> Option<(usize, Transit)> {
-        let mut all = self.packets.iter().copied().enumerate();
-        // Of packets that arrive at the same time, `min_by_key` takes the one that entered first.
-        let first = if self.overtaking { all.min_by_key(|(_, transit)| transit.arrives) } else { all.next() };
-        first.filter(|(_, transit)| transit.arrives <= now)
+    fn take_first(&mut self) -> Option<Transit> {
+        let arrives = |transit: &Transit| transit.arrives;
+        let place = match self.overtaking {
+            true => self.packets.iter().map(arrives).position(|at| at == self.arrives)?,
+            false => 0,
+        };
+        let first = if place == 0 { self.packets.pop_front() } else { self.packets.remove(place) };
+        // A packet that has been sent may not have been counted as started yet.
+        self.started -= usize::from(place < self.started);
+        let next =
+            if self.overtaking { self.packets.iter().map(arrives).min() } else { self.packets.front().map(arrives) };
+        self.arrives = next.unwrap_or(Time::NEVER);
+        first
     }
 
     #[inline]
     fn deadline(&self) -> Time {
-        let waits = self.line.as_ref().is_some_and(|served| served.waits);
-        if self.packets.is_empty() && !waits {
-            return Time::NEVER;
-        }
         let sent = match &self.line {
-            Some(served) if waits || served.sending.is_some() => self.busy_until,
+            Some(served) if served.waits || served.sending.is_some() => self.busy_until,
+            _ if self.packets.is_empty() => return Time::NEVER,
             _ => Time::NEVER,
         };
         self.arrives.min(self.falls).min(sent)
@@ -514,6 +518,9 @@ impl Lane {
 impl Losses {
     /// Whether the packet with this number is lost. Removes the entry of a segment that is lost.
     fn take(&mut self, number: u64, numbering: &[Numbering], external: &mut Connections, packet: &Packet) -> bool {
+        if self.packets.is_empty() && self.segments.is_empty() {
+            return false;
+        }
         let by_number = self.packets.contains(&number);
         let segment = match packet.carried() {
             Body::Tcp(header) if header.len > 0 && !self.segments.is_empty() => {

@@ -204,11 +204,6 @@ impl<P: Procedure> Mac for Dcf<P> {
         self.outgoing.is_none() && self.ready_told
     }
 
-    #[inline(always)]
-    fn is_quiet(&self) -> bool {
-        matches!(self.backoff, Backoff::None) && self.exchange == Exchange::Idle
-    }
-
     fn held(&self) -> Vec<PacketId> {
         // A broadcast packet belongs to the medium once it is on the air.
         let kept = self.outgoing.filter(|it| !(it.to.is_broadcast() && self.exchange == Exchange::Data));
@@ -279,16 +274,20 @@ impl<P: Procedure> Mac for Dcf<P> {
     }
 
     #[inline(always)]
-    fn on_sensed(&mut self, sensed: Sensed<'_, Control>, timing: &Timing, now: Time) {
+    fn on_sensed(&mut self, sensed: Sensed<'_, Control>, timing: &Timing, now: Time) -> bool {
         match sensed {
-            Sensed::Busy => self.on_busy(timing, now),
-            Sensed::Idle => self.on_idle(timing, now),
+            Sensed::Busy => return self.on_busy(timing, now),
+            Sensed::Idle => return self.on_idle(timing, now),
             // The medium is still busy with the frame, or with others: the EIFS begins when it is idle (§9.2.3.4).
             Sensed::Error => P::keep_eifs(&mut self.eifs_until, &mut self.nav, now, timing),
             Sensed::Ignored(end) => self.set_nav(end + timing.eifs),
             Sensed::Other(frame) => self.overhear(frame, timing, now),
-            Sensed::Asleep(until) => self.on_sleep(until, timing, now),
+            Sensed::Asleep(until) => {
+                self.on_sleep(until, timing, now);
+                return true;
+            }
         }
+        false
     }
 
     #[inline]
@@ -343,7 +342,7 @@ impl<P: Procedure> Dcf<P> {
     }
 
     #[inline(always)]
-    fn on_busy(&mut self, timing: &Timing, now: Time) {
+    fn on_busy(&mut self, timing: &Timing, now: Time) -> bool {
         self.carrier = true;
         if P::GUARDS_NAV && self.nav_guard != Time::NEVER {
             if now >= self.nav_guard {
@@ -351,26 +350,25 @@ impl<P: Procedure> Dcf<P> {
             }
             self.nav_guard = Time::NEVER;
         }
-        if !self.is_quiet() {
-            self.freeze(timing, now);
-        }
+        self.freeze(timing, now)
     }
 
     #[inline(always)]
-    fn on_idle(&mut self, timing: &Timing, now: Time) {
+    fn on_idle(&mut self, timing: &Timing, now: Time) -> bool {
         self.carrier = false;
         self.idle_since = now;
         if P::KEEPS_EIFS && self.eifs_until == Time::NEVER {
             self.eifs_until = now + timing.eifs;
         }
-        if self.is_quiet() {
-            return;
+        if self.exchange == Exchange::Idle {
+            return self.thaw(timing, now);
         }
-        if self.exchange != Exchange::Idle && self.timeout == Time::NEVER && self.is_waiting() {
+        let goes_on = self.timeout == Time::NEVER && self.is_waiting();
+        if goes_on {
             // The frame that prolonged the wait has ended, and it was not the answer.
             self.timeout = now;
         }
-        self.thaw(timing, now);
+        goes_on
     }
 
     /// The NAV keeps the station from contending. An answer that is due is not sent.
@@ -412,21 +410,23 @@ impl<P: Procedure> Dcf<P> {
         self.thaw(timing, now);
     }
 
-    /// Resumes a frozen back-off, unless something other than the NAV prevents it.
+    /// Resumes a frozen back-off, unless something other than the NAV prevents it. Returns whether it does.
     #[inline(always)]
-    fn thaw(&mut self, timing: &Timing, now: Time) {
+    fn thaw(&mut self, timing: &Timing, now: Time) -> bool {
         if let Backoff::Frozen { slots } = self.backoff
             && !self.carrier
             && self.exchange == Exchange::Idle
         {
             let since = self.nav_end().max(now);
             self.backoff = Backoff::Running { slots, since, ifs: self.ifs(timing, since) };
+            return true;
         }
+        false
     }
 
-    /// Stops a running back-off, and subtracts the slots that have passed completely.
+    /// Stops a running back-off, and subtracts the slots that have passed completely. Returns whether one was running.
     #[inline(always)]
-    fn freeze(&mut self, timing: &Timing, now: Time) {
+    fn freeze(&mut self, timing: &Timing, now: Time) -> bool {
         match self.backoff {
             Backoff::Running { slots, since, ifs } => {
                 let gone = now.since(since + ifs).nanos() / timing.params.slot.nanos();
@@ -441,8 +441,9 @@ impl<P: Procedure> Dcf<P> {
                 let slots = self.draw(timing);
                 self.backoff = Backoff::Frozen { slots };
             }
-            _ => {}
+            _ => return false,
         }
+        true
     }
 
     #[inline]

@@ -212,10 +212,10 @@ impl Mac for Edca {
     }
 
     #[inline]
-    fn on_sensed(&mut self, sensed: Sensed<'_, Control>, timing: &Timing, now: Time) {
+    fn on_sensed(&mut self, sensed: Sensed<'_, Control>, timing: &Timing, now: Time) -> bool {
         match sensed {
-            Sensed::Busy => self.on_busy(timing, now),
-            Sensed::Idle => self.on_idle(timing, now),
+            Sensed::Busy => return self.on_busy(timing, now),
+            Sensed::Idle => return self.on_idle(timing, now),
             // The medium is still busy with the frame, or with others: the EIFS begins when it is idle (§10.3.2.3.7).
             Sensed::Error => self.eifs_until = Time::NEVER,
             Sensed::Ignored(end) => self.nav = self.nav.max(end + timing.dcf.eifs),
@@ -224,8 +224,10 @@ impl Mac for Edca {
                 self.freeze(timing, now);
                 (self.nav, self.nav_guard) = (self.nav.max(until), Time::NEVER);
                 self.thaw(timing);
+                return true;
             }
         }
+        false
     }
 
     fn on_frame(&mut self, frame: &Frame, level: Level, timing: &Timing, cx: &mut Context) {
@@ -276,11 +278,6 @@ impl Mac for Edca {
         backoff.min(self.defer).min(self.timeout).min(self.release)
     }
 
-    #[inline]
-    fn is_quiet(&self) -> bool {
-        self.exchange == Exchange::Idle && self.contenders.iter().all(|it| it.backoff == Backoff::None)
-    }
-
     fn held(&self) -> Vec<PacketId> {
         // A broadcast packet belongs to the medium once it is on the air.
         let on_air = |held: &Held| held.flying && held.to.is_broadcast() && self.exchange == Exchange::Data;
@@ -313,7 +310,7 @@ fn category_of(packet: &Packet, to: InterfaceId, params: &Params) -> Category {
 }
 
 impl Edca {
-    fn on_busy(&mut self, timing: &Timing, now: Time) {
+    fn on_busy(&mut self, timing: &Timing, now: Time) -> bool {
         self.carrier = true;
         if self.nav_guard != Time::NEVER {
             if now >= self.nav_guard {
@@ -321,12 +318,14 @@ impl Edca {
             }
             self.nav_guard = Time::NEVER;
         }
-        if !self.is_quiet() {
+        let contends = self.contends();
+        if contends {
             self.freeze(timing, now);
         }
+        contends
     }
 
-    fn on_idle(&mut self, timing: &Timing, now: Time) {
+    fn on_idle(&mut self, timing: &Timing, now: Time) -> bool {
         self.carrier = false;
         self.idle_since = now;
         if self.eifs_until == Time::NEVER {
@@ -337,6 +336,12 @@ impl Edca {
             self.timeout = now;
         }
         self.thaw(timing);
+        self.exchange != Exchange::Idle || self.contends()
+    }
+
+    /// Whether a category has a back-off, or access to the medium.
+    fn contends(&self) -> bool {
+        self.contenders.iter().any(|it| it.backoff != Backoff::None)
     }
 
     /// Whether the station waits for the answer of another station to its own frame.

@@ -132,9 +132,11 @@ pub trait Mac: Debug + Sized + Prefetch {
     /// Accepts the next packet. The station must be ready, or have said that it takes this packet.
     fn accept(&mut self, outgoing: Outgoing, shared: &Self::Shared, cx: &mut Context);
 
-    /// The radio senses something.
+    /// The radio senses something. Returns whether the station's deadline may be another one now.
     #[inline(always)]
-    fn on_sensed(&mut self, _sensed: Sensed<'_, Self::Control>, _shared: &Self::Shared, _now: Time) {}
+    fn on_sensed(&mut self, _sensed: Sensed<'_, Self::Control>, _shared: &Self::Shared, _now: Time) -> bool {
+        false
+    }
 
     /// A frame for this station, or a broadcast, was decoded, which was so strong.
     fn on_frame(&mut self, frame: &Frame<Self::Control>, level: Level, shared: &Self::Shared, cx: &mut Context);
@@ -144,9 +146,6 @@ pub trait Mac: Debug + Sized + Prefetch {
 
     /// When `on_timer` must be called.
     fn deadline(&self, shared: &Self::Shared) -> Time;
-
-    /// Whether signals of others change none of the station's deadlines now.
-    fn is_quiet(&self) -> bool;
 
     /// The packets that the station holds.
     fn held(&self) -> Vec<PacketId>;

@@ -208,12 +208,15 @@ impl Mac for Tdma {
     }
 
     #[inline]
-    fn on_sensed(&mut self, sensed: Sensed<'_, Control>, frames: &Frames, now: Time) {
+    fn on_sensed(&mut self, sensed: Sensed<'_, Control>, frames: &Frames, now: Time) -> bool {
         match sensed {
             Sensed::Busy => self.on_busy(frames, now),
             Sensed::Idle => self.on_idle(frames, now),
-            Sensed::Asleep(until) => self.on_sleep(until, frames, now),
-            Sensed::Error | Sensed::Ignored(_) | Sensed::Other(_) => {}
+            Sensed::Asleep(until) => {
+                self.on_sleep(until, frames, now);
+                true
+            }
+            Sensed::Error | Sensed::Ignored(_) | Sensed::Other(_) => false,
         }
     }
 
@@ -239,11 +242,6 @@ impl Mac for Tdma {
     #[inline]
     fn deadline(&self, _frames: &Frames) -> Time {
         self.deadline
-    }
-
-    #[inline]
-    fn is_quiet(&self) -> bool {
-        self.borrowing.is_none() && self.contending.is_none()
     }
 
     fn held(&self) -> Vec<PacketId> {
@@ -339,20 +337,30 @@ impl Slotted for Tdma {
 }
 
 impl Tdma {
+    /// Whether a back-off of the station depends on what others send.
     #[inline]
-    fn on_busy(&mut self, frames: &Frames, now: Time) {
-        self.busy = true;
-        if !self.is_quiet() {
-            self.freeze(frames, now);
-        }
+    const fn has_backoff(&self) -> bool {
+        self.borrowing.is_some() || self.contending.is_some()
     }
 
     #[inline]
-    fn on_idle(&mut self, frames: &Frames, now: Time) {
+    fn on_busy(&mut self, frames: &Frames, now: Time) -> bool {
+        self.busy = true;
+        let has_backoff = self.has_backoff();
+        if has_backoff {
+            self.freeze(frames, now);
+        }
+        has_backoff
+    }
+
+    #[inline]
+    fn on_idle(&mut self, frames: &Frames, now: Time) -> bool {
         (self.busy, self.idle_since) = (false, now);
-        if !self.is_quiet() {
+        let has_backoff = self.has_backoff();
+        if has_backoff {
             self.resume(frames, now);
         }
+        has_backoff
     }
 
     fn on_sleep(&mut self, until: Time, frames: &Frames, now: Time) {

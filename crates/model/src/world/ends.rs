@@ -9,7 +9,7 @@ use super::flow::{Counts, Flow, Sampled, ToGroup, WindowMean};
 use super::{Cast, FlowSpec, Spec, Transport};
 use crate::address::{Address, NodeId};
 use crate::app::{App, Period, Sink};
-use crate::host::{AnyEndpoint, Connections, Maker, Received, Socket, Tcp, Udp};
+use crate::host::{AnyEndpoint, Connections, Maker, Socket, Tcp, Udp};
 use crate::link::wired::Numbering;
 use crate::observe::FlowMeter;
 use crate::packet::FlowId;
@@ -123,7 +123,7 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
             serves: 0,
             earlier: Vec::new(),
             datagram,
-            untold: Received::default(),
+            untold: None,
             written: Vec::new(),
         };
         sources.push(socket(node, peer, number, source, at_source));

@@ -48,7 +48,16 @@ impl<P: Probe> World<P> {
         if is_source && self.flows[flow].classifies {
             self.tell_decisions(flow);
         }
-        while let Some(outgoing) = self.next_packet(socket) {
+        loop {
+            let it = &mut self.sockets[socket];
+            let Some(outgoing) = it.endpoint.poll_transmit(now) else {
+                // Its transport protocol has sent what it could. The application may learn of data now, and write.
+                if it.tell_app(now) {
+                    self.tell_written(socket);
+                    continue;
+                }
+                break;
+            };
             if let Some(new) = outgoing.data {
                 for place in 0..self.flows[flow].receivers() {
                     let flow = self.flows[flow].of_receiver(place).unwrap_or(flow);
@@ -67,7 +76,7 @@ impl<P: Probe> World<P> {
             self.originate(socket, outgoing);
         }
         if is_source && let Some(sender) = self.sender_mut(flow) {
-            let (cwnd, failure) = (sender.state().cwnd, sender.failure());
+            let (cwnd, failure) = (sender.cwnd(), sender.failure());
             self.flows[flow].cwnd.set(now, cwnd);
             if let Some(message) = failure {
                 self.fail(flow, message);
@@ -78,6 +87,9 @@ impl<P: Probe> World<P> {
 
     /// The objects that the application of a socket has written just now, for each receiver.
     fn tell_written(&mut self, socket: usize) {
+        if self.sockets[socket].written.is_empty() {
+            return;
+        }
         let flow = self.sockets[socket].flow;
         for Written { object, connection, units } in self.sockets[socket].written.drain(..) {
             if self.probe.watches() {
@@ -87,19 +99,6 @@ impl<P: Probe> World<P> {
                     self.probe.on_flow(self.cx.now, FlowId(flow as u32), &event);
                 }
             }
-        }
-    }
-
-    /// The next packet of a socket. When its transport protocol has sent what it could, the application may learn of
-    /// data, and write.
-    fn next_packet(&mut self, socket: usize) -> Option<Emission> {
-        let now = self.cx.now;
-        loop {
-            let packet = self.sockets[socket].endpoint.poll_transmit(now);
-            if packet.is_some() || !self.sockets[socket].tell_app(now) {
-                return packet;
-            }
-            self.tell_written(socket);
         }
     }
 

@@ -232,7 +232,7 @@ fn messages_of_agents_go_in_the_contention_part() {
         let at = mac.deadline(&frames);
         assert!(at >= us(earliest) && at < us(earliest + 4 * 20), "{now}: {at:?}");
         // A signal of another station stops the back-off, and its end lets it go on.
-        assert!(!mac.is_quiet());
+        assert!(mac.has_backoff());
         mac.on_busy(&frames, us(earliest.max(now)));
         assert_eq!(mac.deadline(&frames), Time::NEVER);
         mac.on_idle(&frames, us(earliest.max(now) + 300));

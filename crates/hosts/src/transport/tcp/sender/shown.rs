@@ -55,6 +55,12 @@ impl TcpSender {
         if parts.stage == Stage::Closed { Phases::default() } else { parts.core.phases_at(now) }
     }
 
+    /// As [`SenderState::cwnd`].
+    #[must_use]
+    pub fn cwnd(&self) -> f64 {
+        self.machine.parts().core.cwnd
+    }
+
     /// The state, to be sampled.
     #[must_use]
     pub fn state(&self) -> SenderState {
