@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import Any
 
 import kills
 from click.testing import CliRunner, Result
 from hopyard.cli.main import main
-
-if TYPE_CHECKING:
-    import subprocess
 
 SHORT = {
     "name": "short",
@@ -22,12 +20,44 @@ SHORT = {
 TCPS = {"flow.tcp": ["newreno", "vegas"]}
 
 
-def command(*arguments: object) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+def command(*arguments: object, **options: Any) -> Result:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments], **options)
     # The report of a failure shows it.
     print(result.output)
     return result
 
 
+def ok(*arguments: object, **options: Any) -> Result:
+    """A command that ends well."""
+    result = command(*arguments, **options)
+    assert result.exit_code == 0, (arguments, result.exception)
+    return result
+
+
+def refused(*arguments: object, **options: Any) -> Result:
+    """A command that refuses what it is given."""
+    result = command(*arguments, **options)
+    assert result.exit_code == 2, (arguments, result.exception)
+    assert "Traceback" not in result.output
+    return result
+
+
 def process(*arguments: object, **options: object) -> subprocess.Popen[str]:
     return kills.start([sys.executable, "-m", "hopyard", *map(str, arguments)], **options)
+
+
+def finished(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, which has ended."""
+    return python("-m", "hopyard", *arguments, **options)
+
+
+def python(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A process of the interpreter that runs the tests; it has ended, and its output is text."""
+    given = {"capture_output": True, "text": True, "timeout": 300, "check": False} | options
+    return subprocess.run([sys.executable, *map(str, words)], **given)
+
+
+def tshark(file: object, *words: str) -> str:
+    """What tshark prints of a capture."""
+    line = ["tshark", "-n", "-r", str(file), *words]
+    return subprocess.run(line, capture_output=True, text=True, check=True).stdout

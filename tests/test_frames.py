@@ -15,9 +15,9 @@ import pytest
 from chains import HOPS, SENDERS, chain, write
 from hopyard.errors import StoreError
 from hopyard.store.database import EmptyStoreError
-from hopyard.study import StudyError, load
-from hopyard.study.sweep import sweep
-from short import command
+from hopyard.study import StudyError
+from short import ok
+from sweeps import swept
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +46,8 @@ COLUMNS = [
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a study and its results."""
-    folder = tmp_path_factory.mktemp("frames")
-    sweep(load(write(folder, CHAIN, STUDY)), out=folder / "store", progress=False)
+    folder = write(tmp_path_factory.mktemp("frames"), CHAIN, STUDY).parent
+    swept(folder)
     return folder
 
 
@@ -111,8 +111,7 @@ def test_a_folder_of_hopyard_run(tmp_path: Path) -> None:
 
 
 def _write(name: str) -> None:
-    done = command("results", "study.toml", "--out", "store", "--each", "-o", name)
-    assert done.exit_code == 0, done.output
+    ok("results", "study.toml", "--out", "store", "--each", "-o", name)
 
 
 def test_polars() -> None:

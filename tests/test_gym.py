@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from hopyard.gym import OBSERVED, Flows, Window, Windows
 from pettingzoo.test import parallel_api_test, parallel_seed_test
+from short import python
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -267,7 +267,7 @@ def test_runs_end_with_their_environment() -> None:
         assert time.monotonic() < ends, "the threads of runs that nobody can step are left"
         time.sleep(0.02)
     code = "import hopyard.gym as g; e = g.Window({'nodes': {'count': 2}, 'flow': [{'from': 0, 'to': 1}]}); e.reset()"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    python("-c", code, check=True, timeout=60)
 
 
 def udp(flow: dict[str, Any]) -> dict[str, Any]:
@@ -382,6 +382,6 @@ def test_a_flow_that_gets_no_acknowledgement_ends_with_its_run() -> None:
 @pytest.mark.parametrize(("package", "module"), [("gymnasium", "hopyard.gym"), ("pettingzoo", "hopyard.gym.flows")])
 def test_without_the_extra_the_error_says_what_to_install(package: str, module: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; import {module}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = python("-c", code, timeout=60)
     assert done.returncode == 1
     assert f'needs the package {package}: pip install ".[gym]"' in done.stderr

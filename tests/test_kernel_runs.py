@@ -21,9 +21,8 @@ import hopyard
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from click.testing import CliRunner
-from hopyard.cli.main import main
 from hopyard.kernels import cache, check
+from short import command, ok, refused
 from test_docs import DOCS, blocks
 from test_kernel_builds import waited
 from test_kernels import TWO
@@ -77,8 +76,7 @@ def test_a_parameter_that_the_kernel_lacks_is_named_before_a_run(tmp_path: Path)
             hopyard.run(file, out=tmp_path / "out")
         assert [problem.path for problem in caught.value.problems] == ["linux.sysctls"]
         assert not (tmp_path / "out").exists()
-        done = CliRunner().invoke(main, ["check", str(file)])
-        assert (done.exit_code, told in done.stderr) == (2, True), done.output
+        assert told in refused("check", file).stderr
 
 
 @pytest.mark.usefixtures("kernel")
@@ -93,7 +91,7 @@ def test_a_host_has_more_devices_than_addresses_that_mptcp_announces() -> None:
 
 
 def test_check_boots_a_kernel(kernel: cache.Built) -> None:
-    done = CliRunner().invoke(main, ["kernels", "check"])
+    done = command("kernels", "check")
     answer = rf"kernel 6\.1: boots in \d+\.\d\d s; its agent answers from {kernel.release}"
     assert re.search(answer, done.stdout), done.stdout
 
@@ -215,8 +213,7 @@ def test_a_kernel_that_has_changed_is_told_and_the_same_one_is_not(
 
     def run(runs: int) -> str:
         line = ["run", str(file), "--runs", str(runs), "--out", str(out)]
-        done = CliRunner().invoke(main, line)
-        assert done.exit_code == 0, done.output
+        done = ok(*line)
         return done.stderr
 
     assert "made" not in run(1)
@@ -246,10 +243,9 @@ def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
     Path("study.toml").write_text(
         'title = "Two"\nscenario = "two.toml"\n[axes.stack]\nkey = "flow.stack"\nvalues = ["hopyard", "linux"]\n'
     )
-    done = CliRunner().invoke(main, ["sweep", "study.toml", "--runs", "2", "--out", "store"])
-    assert done.exit_code == 0, done.output
+    ok("sweep", "study.toml", "--runs", "2", "--out", "store")
     line = ["audit", "study.toml", "--out", "store"]
-    told = " ".join(CliRunner().invoke(main, line).output.split())
+    told = " ".join(command(*line).output.split())
     release = kernel.release.removesuffix("-hopyard")
     expected = (
         f"Kernels of Linux {release}, whose clocks and network devices are simulated, had the TCP"
@@ -261,7 +257,7 @@ def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
     with sqlite3.connect(store) as database:
         change = "UPDATE runs SET platform = replace(platform, ?, 'ffffffffffff') WHERE run = 1"
         database.execute(change, (kernel.key,))
-    told = " ".join(CliRunner().invoke(main, line).output.split())
+    told = " ".join(command(*line).output.split())
     assert f"runs of several builds of Linux {release} are mixed: Hopyard" in told, told
 
     results = hopyard.run(
@@ -344,8 +340,7 @@ def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.Mo
     for line in lines:
         # One run of a case shows as well as five that the command is right.
         short = [] if "--run 0" in line else ["--runs", "1"]
-        done = CliRunner().invoke(main, [*shlex.split(line)[1:], *short])
-        assert done.exit_code == 0, f"{line}\n{done.output}"
+        ok(*shlex.split(line)[1:], *short)
     assert (tmp_path / "window" / "cwnd.png").stat().st_size > 10_000
     assert (tmp_path / "team.pcapng").stat().st_size > 100_000
 
@@ -363,9 +358,7 @@ def _recipe(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             if words[0] == "openssl" and name == "quic.toml":
                 subprocess.run(words, check=True, capture_output=True)
             elif name in words:
-                done = CliRunner().invoke(main, words[1:])
-                assert done.exit_code == 0, f"{line}\n{done.output}"
-                assert "exit status" not in done.output, done.output
+                assert "exit status" not in ok(*words[1:]).output
 
 
 def _printed(folder: Path) -> str:
@@ -391,8 +384,7 @@ def test_the_recipe_of_quic_runs_and_repeats(tmp_path: Path, monkeypatch: pytest
     _recipe("quic.toml", tmp_path, monkeypatch)
     first = (tmp_path / "quic.pcap").read_bytes()
     assert [line.split()[0] for line in _printed(tmp_path / "quic").splitlines()] == ["1000", "100000", "300000"]
-    done = CliRunner().invoke(main, ["run", "quic.toml", "--capture", "again.pcap"])
-    assert done.exit_code == 0, done.output
+    ok("run", "quic.toml", "--capture", "again.pcap")
     assert (tmp_path / "again.pcap").read_bytes() == first
 
 

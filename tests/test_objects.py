@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hopyard import Results, Scenario, run
-from hopyard.cli.main import main
+from short import ok
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,8 +90,7 @@ def test_the_command_draws_the_distribution_and_keeps_the_table(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "web.toml").write_text(Scenario(SCENARIO).to_toml())
     arguments = ["run", "web.toml", "--runs", "2", "--out", "out", "--plot", "--measure", "page_time", "--quiet"]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
+    ok(*arguments)
     assert (tmp_path / "out" / "page_time.png").is_file()
     kept = Results.load(tmp_path / "out")
     assert kept.objects.num_rows > 100

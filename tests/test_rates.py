@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import hopyard
 from chains import chain, write
 from hopyard import Results, Scenario, load_results
-from short import SHORT, command
+from short import SHORT, ok
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,8 +58,7 @@ measures = ["changes"]
 def test_a_study_measures_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, chain("1 s", more='[mac]\ndcf.standard = "a"\n[measure]\nrates = true\n'), STUDY)
-    done = command("sweep", "study.toml", "--out", "store")
-    assert done.exit_code == 0, done.output
+    ok("sweep", "study.toml", "--out", "store")
     for row in load_results("study.toml", out="store", measures="changes").to_dict("records"):
         only = {"mac.rate_control": row["control"]}
         changes = hopyard.run("chain.toml", runs=2, set=only).rate_changes.to_pylist()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import resource
-import subprocess
-import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -17,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hopyard import Scenario, _core
+from short import finished, python
 
 if TYPE_CHECKING:
     from hopyard.terminal.progress import Progress
@@ -242,12 +242,8 @@ def test_there_must_be_something_to_run() -> None:
 def test_runs_that_cannot_have_their_memory_are_refused(tmp_path: Path, text: str, needed: str) -> None:
     scenario = tmp_path / "large.toml"
     scenario.write_text(f"duration = '1 s'\n{text}")
-    done = subprocess.run(
-        [sys.executable, "-m", "hopyard", "run", str(scenario), "--runs", "1"],
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9)),
-    )
+    limit = partial(resource.setrlimit, resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9))
+    done = finished("run", scenario, "--runs", 1, preexec_fn=limit)
     assert done.returncode == 2, done.stderr
     assert f"large: 1 runs at a time need at least {needed} of memory" in done.stderr
     assert "expected fewer nodes or flows, fewer jobs, or a higher limit" in done.stderr
@@ -267,7 +263,7 @@ while not batch.poll(1).over:
     pass
 print((most() - before) / scenario.core.memory)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = python("-c", program, check=True)
     # The bound is a lower one, and not far from what a run takes.
     assert 1 <= float(done.stdout) < 1.5
 

@@ -6,7 +6,6 @@ import copy
 import pickle
 import shutil
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from hopyard import Results, Scenario
 from hopyard.errors import StoreError
 from hopyard.store.reading import Reader
 from hopyard.tables.names import TABLES
-from short import SHORT, TCPS, command
+from short import SHORT, TCPS, finished, ok, python, refused
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,8 +39,7 @@ def test_loaded_results_are_saved_with_their_store(tmp_path: Path) -> None:
             assert (a.ended, a.wall_s, a.digest) == (b.ended, b.wall_s, b.digest)
     # More runs can be made there, when the first folder is gone.
     shutil.rmtree(first)
-    done = command("run", second, "--runs", 3, "-q")
-    assert done.exit_code == 0, done.stderr
+    ok("run", second, "--runs", 3, "-q")
     assert len(Results.load(second).flows) == 6
 
 
@@ -123,13 +121,13 @@ results = hopyard.run(hopyard.Scenario(moving), runs=2)
 open("results.pickle", "wb").write(pickle.dumps(results))
 """
     (tmp_path / "moves.txt").write_text(MOVES)
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    python("-c", program, cwd=tmp_path, check=True)
     (tmp_path / "moves.txt").unlink()
     results = pickle.loads((tmp_path / "results.pickle").read_bytes())
     monkeypatch.chdir(tmp_path)
     results.save("o")
     assert same(Results.load("o"), results)
-    assert command("run", "o", "--runs", 3, "-q").exit_code == 0
+    ok("run", "o", "--runs", 3, "-q")
 
 
 MOVES = "0 0 0\n0 200 0\n0 400 0 5 400 50\n"
@@ -154,8 +152,7 @@ def test_a_movement_file_may_have_any_name(tmp_path: Path, monkeypatch: pytest.M
     shutil.rmtree(there)
     monkeypatch.chdir(tmp_path)
     assert Results.load("o").scenario(first.cases[0]).hash == first.cases[0].config
-    done = command("run", "o", "--runs", 3, "-q")
-    assert done.exit_code == 0, done.stderr
+    ok("run", "o", "--runs", 3, "-q")
     assert Results.load("o").flows.slice(0, 2).equals(first.flows)
 
 
@@ -212,13 +209,12 @@ def test_the_modules_of_a_rule_are_kept(tmp_path: Path, monkeypatch: pytest.Monk
         (there / name).write_text(text)
     (there / "s.toml").write_text(Scenario(SHORT).to_toml())
     line = ["run", there / "s.toml", "--set", f"flow.tcp={rule}", "--out", here / "o", "-q"]
-    assert command(*line, "--runs", 2).exit_code == 0
+    ok(*line, "--runs", 2)
     first = Results.load(here / "o")
     shutil.rmtree(there)
     monkeypatch.chdir(here)
     # In a process that has imported none of it.
-    again = [sys.executable, "-m", "hopyard", "run", "o", "--runs", "3", "-q"]
-    done = subprocess.run(again, capture_output=True, text=True, check=False)
+    done = finished("run", "o", "--runs", 3, "-q")
     assert done.returncode == 0, done.stderr
     assert Results.load("o").flows.slice(0, 2).equals(first.flows)
 
@@ -257,6 +253,5 @@ def test_results_of_a_build_that_read_scenarios_in_another_way_are_refused_in_wo
     words = "can be read, but neither saved nor continued by this build; make the runs anew"
     with pytest.raises(StoreError, match=words):
         loaded.save(tmp_path / "again")
-    done = command("run", out, "--runs", 2, "--out", tmp_path / "more")
-    assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
+    assert words in refused("run", out, "--runs", 2, "--out", tmp_path / "more").stderr
     assert not (tmp_path / "again").exists()

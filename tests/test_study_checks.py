@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from chains import SENDERS, chain
 from hopyard.study import StudyError, load
-from short import command
+from short import ok, refused
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,10 +44,9 @@ HEAD = "sender,measure,value\n"
 def _refused(folder: Path, text: str) -> str:
     """What `check` says of a study, which a sweep refuses too before its first run."""
     (folder / "study.toml").write_text(text)
-    result = command("check", "study.toml")
-    assert result.exit_code == 2, result.output
+    result = refused("check", "study.toml")
     assert "Traceback" not in result.output
-    assert command("sweep", "study.toml").exit_code == 2
+    refused("sweep", "study.toml")
     assert not (folder / "results").exists()
     return str(result.output)
 
@@ -274,9 +273,8 @@ def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
     ):
         text = _counting("overhead", where).replace('reduce = "count"', zero) + claim
         (folder / "study.toml").write_text(text)
-        assert command("sweep", "study.toml", "-q").exit_code == 0
-        report = command("report", "study.toml")
-        assert report.exit_code == 0, report.output
+        ok("sweep", "study.toml", "-q")
+        report = ok("report", "study.toml")
         said = "measure.m: where: no run has a row with message = RREP-ACK; did you mean 'RREP'?"
         assert (said in report.output) == misspelt
         assert ("1 claim: no run has this measure" in report.output) == misspelt
@@ -292,7 +290,7 @@ def test_one_problem_of_many_points_is_told_once(folder: Path) -> None:
 
 def test_a_claim_over_no_point(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY)
-    assert command("check", "study.toml").exit_code == 0
+    ok("check", "study.toml")
     skip = '[experiment.main]\nskip = [{ sender = "Vegas" }]\n[[claim]]'
     said = _refused(folder, STUDY.replace("[[claim]]", skip))
     assert "claim less: it is about no point" in said
@@ -312,7 +310,7 @@ def test_a_claim_over_two_axes_is_about_all_of_its_points(folder: Path) -> None:
         STUDY.replace("than = {", 'than = { size = "1000 B",'),
     ):
         (folder / "study.toml").write_text(all_of_them)
-        assert command("check", "study.toml").exit_code == 0
+        ok("check", "study.toml")
 
 
 @pytest.mark.parametrize(
@@ -385,8 +383,7 @@ def test_long_fields_and_marks_of_editors_are_read(folder: Path) -> None:
     (folder / "published.csv").write_text(
         f"\ufeffsender,measure,value,source\nVegas,goodput,1,{source}\n", encoding="utf-8"
     )
-    result = command("check", "study.toml")
-    assert result.exit_code == 0, result.output
+    ok("check", "study.toml")
     from hopyard.study.published import read
 
     published = read(load("study.toml"))
@@ -398,8 +395,8 @@ def test_long_fields_and_marks_of_editors_are_read(folder: Path) -> None:
 def test_a_quick_version_may_lack_the_points_of_a_claim(folder: Path) -> None:
     quick = '[quick]\nruns = 1\naxes = { sender = ["NewReno"] }\n'
     (folder / "study.toml").write_text(STUDY + quick)
-    assert command("check", "study.toml").exit_code == 0
-    assert command("sweep", "study.toml", "--quick", "-q").exit_code == 0
+    ok("check", "study.toml")
+    ok("sweep", "study.toml", "--quick", "-q")
 
 
 def test_an_error_of_a_study_has_all_problems(folder: Path) -> None:
