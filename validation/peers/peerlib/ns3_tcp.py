@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
-from peerlib.peer import Option
+from peerlib.peer import Option, Run
 from peerlib.table import Row
 
 RUNS = range(1, 6)
@@ -27,17 +27,13 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
     configuration: str
     hops: int
-    variant: str
+    tcp: str
     run: int
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.configuration} {self.hops} hops {self.variant} run {self.run}"
 
 
 def cases() -> list[Case]:
@@ -59,7 +55,7 @@ def run(case: Case) -> dict[str, list[Row]]:
             "nodes": case.hops + 1,
             "spacing": 200,
             "rate": "DsssRate2Mbps",
-            "variant": case.variant,
+            "variant": case.tcp,
             "payload": 1460,
             "start": START_S,
             "measure": START_S,
@@ -68,11 +64,5 @@ def run(case: Case) -> dict[str, list[Row]]:
             **CONFIGURATIONS[case.configuration],
         },
     )
-    row: Row = {
-        "configuration": case.configuration,
-        "hops": case.hops,
-        "tcp": case.variant,
-        "run": case.run,
-        **{name: value for name, value in result.items() if name in COLUMNS and not isinstance(value, list)},
-    }
-    return {"hops.csv": [row]}
+    found = {name: ns3.number(result, name) for name in COLUMNS[4:]}
+    return {"hops.csv": [{**case.key, **found}]}
