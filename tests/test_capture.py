@@ -137,10 +137,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "folder": ({"capture": "."}, "is a folder: expected a file"),
     "missing": ({"capture": "nowhere/a"}, "there is no folder nowhere"),
     "empty": ({"capture": ""}, "a file for the capture"),
-    "node": (
-        {"capture": "a", "capture_nodes": [0, 3]},
-        "node 3 is to be captured, and short has 3",
-    ),
+    "node": ({"capture": "a", "capture_nodes": [0, 3]}, "node 3 is to be captured, and short has 3"),
     "negative": ({"capture": "a", "capture_nodes": [-1]}, "from 0 on, found -1"),
     "no nodes": ({"capture": "a", "capture_nodes": []}, "at least one node"),
     "word": ({"capture": "a", "capture_nodes": "all"}, "such as 0,3..5, found 'all'"),

@@ -318,11 +318,7 @@ def test_the_commands_run_as_printed(environment: Path, tmp_path: Path) -> None:
     (block,) = (each for each in blocks(ROOT / "README.md") if each.language == "sh")
     path = f"{environment}:/usr/bin:/bin"
     done = subprocess.run(
-        ["sh", "-e", "-c", block.text],
-        cwd=tmp_path,
-        env={"PATH": path},
-        capture_output=True,
-        text=True,
+        ["sh", "-e", "-c", block.text], cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert {"summary.csv", "goodput.png", "cwnd.png"} <= {each.name for each in (tmp_path / "results").iterdir()}

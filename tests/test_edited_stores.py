@@ -19,10 +19,7 @@ from short import SHORT, TCPS, command, ok, refused
 if TYPE_CHECKING:
     from pathlib import Path
 
-TWO_FLOWS = SHORT | {
-    "flow": [{"from": 0, "to": 2}, {"from": 2, "to": 0, "tcp": "vegas"}],
-    "link": {"queue_length": 2},
-}
+TWO_FLOWS = SHORT | {"flow": [{"from": 0, "to": 2}, {"from": 2, "to": 0, "tcp": "vegas"}], "link": {"queue_length": 2}}
 
 
 @pytest.fixture(scope="module")

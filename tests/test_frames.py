@@ -95,12 +95,7 @@ def test_a_folder_without_its_study() -> None:
 
 def test_a_folder_of_hopyard_run(tmp_path: Path) -> None:
     (tmp_path / "chain.toml").write_text(CHAIN)
-    hopyard.run(
-        tmp_path / "chain.toml",
-        set={"tcp.window": [2, 8], "seed": [1, 2]},
-        runs=2,
-        out=tmp_path / "out",
-    )
+    hopyard.run(tmp_path / "chain.toml", set={"tcp.window": [2, 8], "seed": [1, 2]}, runs=2, out=tmp_path / "out")
     found = hopyard.load_results(tmp_path / "out", frame="pyarrow")
     assert found["tcp.window"].to_pylist() == [2] * 4 + [8] * 4
     assert found["seed"].to_pylist() == [1, 1, 2, 2] * 2
@@ -139,11 +134,7 @@ def test_duckdb() -> None:
         base.register("frame", frame)
         found = [
             base.execute(query.format(name, source)).fetchall()
-            for name, source in (
-                ("goodput", "arrow"),
-                ("goodput", "frame"),
-                ("Goodput (kbit/s)", "'each.parquet'"),
-            )
+            for name, source in (("goodput", "arrow"), ("goodput", "frame"), ("Goodput (kbit/s)", "'each.parquet'"))
         ]
     assert [hops for hops, _ in found[0]] == [2, 3]
     assert found[0] == found[1] == found[2]

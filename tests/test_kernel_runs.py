@@ -397,11 +397,7 @@ def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> 
     environment = {"HOPYARD_KERNELS": str(root), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     for number in (signal.SIGINT, signal.SIGKILL):
         process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
         assert waited(lambda: len(_processes(copy / "linux")) >= 2), process.poll()
         time.sleep(0.5)

@@ -535,11 +535,7 @@ def test_a_simulation_in_steps_needs_a_kernel_that_is_built(empty: Path, monkeyp
 def test_a_run_in_python_warns_of_flows_of_linux_as_check_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOPYARD_KERNELS", str(tmp_path))
     flow = {"from": 0, "to": 1, "tcp": "westwood", "stack": "linux"}
-    scenario = {
-        "duration": "1 s",
-        "nodes": {"positions": [[0, 0], [100, 0]]},
-        "flow": [flow],
-    }
+    scenario = {"duration": "1 s", "nodes": {"positions": [[0, 0], [100, 0]]}, "flow": [flow]}
     # There is no kernel: the run is refused, but not before the warning.
     with (
         pytest.warns(UserWarning, match=r"what Linux calls `westwood` is Westwood\+"),

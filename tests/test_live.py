@@ -17,16 +17,7 @@ import pytest
 from hopyard.live import namespaces
 from hopyard.live import session as live
 from hopyard.running.stepping import Datagram
-from live_lab import (
-    CHAIN,
-    LEFT,
-    RIGHT,
-    WIRES_RTT,
-    Echoed,
-    Lab,
-    allowed,
-    host_network,
-)
+from live_lab import CHAIN, LEFT, RIGHT, WIRES_RTT, Echoed, Lab, allowed, host_network
 from pyarrow import parquet
 from short import command, ok
 

@@ -104,10 +104,7 @@ def test_a_study_that_has_not_been_run(folder: Path) -> None:
 def test_the_spread_of_runs(folder: Path) -> None:
     results = hopyard.run(folder / "chain.toml", set={"flow.tcp": ["newreno", "vegas"]}, runs=4, progress=False)
     boxes = results.plot("goodput", kind="box")
-    assert [each.get_text() for each in boxes.axes[0].get_yticklabels()] == [
-        "tcp = newreno",
-        "tcp = vegas",
-    ]
+    assert [each.get_text() for each in boxes.axes[0].get_yticklabels()] == ["tcp = newreno", "tcp = vegas"]
     shares = results.plot("delay", kind="cdf")
     lines = shares.axes[0].get_lines()
     assert len(lines) == 2

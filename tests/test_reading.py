@@ -87,10 +87,7 @@ def test_names_that_are_compared_stay_cases(tmp_path: Path) -> None:
     hopyard.run(Scenario(SHORT), runs=2, out=plain)
     for order in ([named, plain], [plain, named]):
         merged = Results.load(*order)
-        assert [(case.scenario, len(merged.runs_of(case))) for case in merged.cases] == [
-            ("a", 2),
-            ("b", 2),
-        ]
+        assert [(case.scenario, len(merged.runs_of(case))) for case in merged.cases] == [("a", 2), ("b", 2)]
 
 
 def samples(results: Results) -> list[tuple[object, ...]]:

@@ -325,10 +325,7 @@ def test_a_rule_hears_of_unreachable_segments(race: str) -> None:
     track = [{"at": f"{time} s", "x": f"{x} m", "y": "0 m"} for time, x in places]
     moved = {"nodes": [2], "model": "waypoints", "waypoints": {"track": track}}
     scenario = Scenario(
-        duration="40 s",
-        nodes={"count": 3, "spacing": "200 m"},
-        movement=[moved],
-        flow=[{"from": 0, "to": 2}],
+        duration="40 s", nodes={"count": 3, "spacing": "200 m"}, movement=[moved], flow=[{"from": 0, "to": 2}]
     )
     name = f"{__name__}:Elfn"
     (rule,) = scenario.cases({"flow.tcp": Elfn, f'tcp."{name}".before_timeout': race == "restore_before_timeout"})

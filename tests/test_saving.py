@@ -72,8 +72,7 @@ def test_saving_adds_runs_and_replaces_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
-    [("digest = '0'", "another result of run 0"), ("build = 'b'", r"build b.*may differ")],
+    ("change", "words"), [("digest = '0'", "another result of run 0"), ("build = 'b'", r"build b.*may differ")]
 )
 def test_runs_that_do_not_belong_together_are_not_saved_together(tmp_path: Path, change: str, words: str) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
@@ -134,10 +133,7 @@ MOVES = "0 0 0\n0 200 0\n0 400 0 5 400 50\n"
 MOVING = {
     **SHORT,
     "nodes": {"placement": "mobility"},
-    "mobility": {
-        "model": "movement_file",
-        "movement_file": {"path": "moves.txt", "format": "bonnmotion"},
-    },
+    "mobility": {"model": "movement_file", "movement_file": {"path": "moves.txt", "format": "bonnmotion"}},
 }
 NAMES = ["größe.txt", 'q"d.txt', "b\\n.txt", "'.txt", "a b.txt", "x" * 240, "sub/m.txt"]
 
@@ -236,9 +232,7 @@ def test_helpers_of_two_folders_are_told_apart(tmp_path: Path) -> None:
     assert hopyard.run(again, runs=1).flows["goodput_kbps"][0].as_py() == rates[1]
 
 
-def test_results_of_a_build_that_read_scenarios_in_another_way_are_refused_in_words(
-    tmp_path: Path,
-) -> None:
+def test_results_of_a_build_that_read_scenarios_in_another_way_are_refused_in_words(tmp_path: Path) -> None:
     out = tmp_path / "o"
     hopyard.run(Scenario(SHORT), runs=1, out=out)
     with closing(sqlite3.connect(out / "results.sqlite")) as store:

@@ -51,10 +51,7 @@ runpy.run_module("hopyard", run_name="__main__", alter_sys=True)
 def test_ctrl_c_while_the_command_is_imported_gives_no_traceback(number: int) -> None:
     process = kills.start([sys.executable, "-c", INTERRUPTED, str(number), "run", "none.toml"])
     _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) in [
-        (-signal.SIGINT, ""),
-        (128 + signal.SIGINT, "Interrupted.\n"),
-    ]
+    assert (process.returncode, errors) in [(-signal.SIGINT, ""), (128 + signal.SIGINT, "Interrupted.\n")]
 
 
 @pytest.mark.parametrize("number", kills.ENDING)

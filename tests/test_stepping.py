@@ -170,10 +170,7 @@ def test_nodes_move() -> None:
         "name": "moving",
         "duration": "20 s",
         "nodes": {"positions": [[0, 0], [10, 0]]},
-        "mobility": {
-            "model": "waypoints",
-            "waypoints": {"track": [["0 s", "0 m", "0 m"], ["10 s", "100 m", "0 m"]]},
-        },
+        "mobility": {"model": "waypoints", "waypoints": {"track": [["0 s", "0 m", "0 m"], ["10 s", "100 m", "0 m"]]}},
         "flow": [{"from": 0, "to": 1}],
     }
     with hopyard.start(scenario) as simulation:
@@ -184,11 +181,7 @@ def test_nodes_move() -> None:
 
 WRONG: dict[str, tuple[Callable[[Simulation], object], type[Exception], str]] = {
     "backwards": (lambda it: it.advance(until="0.5 s"), ValueError, "from 1 s on, found '0.5 s'"),
-    "negative": (
-        lambda it: it.advance("-1 s"),
-        ValueError,
-        'expected a time such as .* found "-1 s"',
-    ),
+    "negative": (lambda it: it.advance("-1 s"), ValueError, 'expected a time such as .* found "-1 s"'),
     "no unit": (lambda it: it.advance("10"), ValueError, 'expected a time such as .* found "10"'),
     "negative number": (lambda it: it.advance(-1), ValueError, "from 0 s to .*, found -1"),
     "not a number": (lambda it: it.advance(float("nan")), ValueError, "found nan"),
@@ -221,12 +214,7 @@ def test_nothing_goes_on_after_the_end() -> None:
     simulation = hopyard.start(SHORT)
     simulation.advance("1 s")
     assert simulation.finish().complete
-    for use in (
-        lambda: simulation.advance("1 s"),
-        lambda: simulation.now,
-        lambda: simulation.flows,
-        simulation.finish,
-    ):
+    for use in (lambda: simulation.advance("1 s"), lambda: simulation.now, lambda: simulation.flows, simulation.finish):
         with pytest.raises(ValueError, match="is over: it was finished or closed"):
             use()
     simulation.close()
@@ -414,11 +402,7 @@ def test_an_answer_leaves_when_the_question_comes() -> None:
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "node": ({"node": 3}, ValueError, "expected a node from 0 to 2, found 3"),
     "not attached": ({"node": 1}, ValueError, "the host of node 1 is not outside"),
-    "past": (
-        {"at": "0.5 s"},
-        ValueError,
-        "expected a time from 1.000000000 s to 10.000000000 s, found 0.5",
-    ),
+    "past": ({"at": "0.5 s"}, ValueError, "expected a time from 1.000000000 s to 10.000000000 s, found 0.5"),
     "late": ({"at": "11 s"}, ValueError, "expected a time from 1.0.* to 10.0.* s, found 11"),
     "two times": ({"at": "2 s", "at_ns": 3}, TypeError, "expected one time"),
     "bytes": ({"datagram": b"E"}, ValueError, "expected an IPv4 datagram"),

@@ -390,10 +390,7 @@ def test_the_store_alone_makes_a_run_again(tmp_path: Path, monkeypatch: pytest.M
     (there / "moves.txt").write_text("0 0 0 10 0 200\n0 200 0\n0 400 0\n")
     moving = SHORT | {
         "nodes": {"count": 3},
-        "mobility": {
-            "model": "movement_file",
-            "movement_file": {"path": "moves.txt", "format": "bonnmotion"},
-        },
+        "mobility": {"model": "movement_file", "movement_file": {"path": "moves.txt", "format": "bonnmotion"}},
         "flow": [{"from": 0, "to": 2, "tcp": "own_rule:Sometimes"}],
     }
     first = hopyard.run(Scenario(moving, base=there), runs=2, out=tmp_path / "o")
@@ -437,10 +434,7 @@ def test_a_run_of_another_version_is_not_mixed_in(short: Path, tmp_path: Path) -
 def test_scenarios_of_one_name_are_told_apart(tmp_path: Path) -> None:
     small, large = Scenario(SHORT), Scenario(SHORT | {"nodes": {"count": 4, "spacing": "200 m"}})
     results = hopyard.run([small, large], runs=1)
-    assert [case.scenario for case in results.cases] == [
-        "short (nodes.count=3)",
-        "short (nodes.count=4)",
-    ]
+    assert [case.scenario for case in results.cases] == ["short (nodes.count=3)", "short (nodes.count=4)"]
     for name, each in {"a": small, "b": large}.items():
         each.save(tmp_path / f"{name}.toml")
     results = hopyard.run([tmp_path / "a.toml", tmp_path / "b.toml"], runs=1)

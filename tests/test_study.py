@@ -145,21 +145,13 @@ skip = [{ file = "short", nodes = "100 m" }]
         "file=chain, nodes=200 m",
         "file=short, nodes=200 m",
     ]
-    assert [Path(str(point.planned.file)).name for point in found] == [
-        "chain.toml",
-        "chain.toml",
-        "short.toml",
-    ]
+    assert [Path(str(point.planned.file)).name for point in found] == ["chain.toml", "chain.toml", "short.toml"]
 
 
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (
-            'title = "Senders',
-            'titel = "Senders',
-            ["study.toml:2: there is no key titel", "'title'"],
-        ),
+        ('title = "Senders', 'titel = "Senders', ["study.toml:2: there is no key titel", "'title'"]),
         ("runs = 3", "runs = 0", ["study.toml:4: runs:", "found 0"]),
         ("runs = 3", 'runs = "three"', ["runs:", "found 'three'"]),
         ('key = "', 'key = "', []),
@@ -169,11 +161,7 @@ skip = [{ file = "short", nodes = "100 m" }]
         ('x = "hops"', 'x = "hop"', ["no axis is called 'hop'; did you mean 'hops'?"]),
         ('expect = "less"', 'expect = "lower"', ["claim.0.expect:", "'lower'"]),
         ('case = { sender = "Vegas" }', 'case = { sender = "Vega" }', ["did you mean 'Vegas'?"]),
-        (
-            'along = "hops"',
-            "",
-            ["claim falls: along is given with increasing and decreasing, and with"],
-        ),
+        ('along = "hops"', "", ["claim falls: along is given with increasing and decreasing, and with"]),
         ('measure = "goodput"', 'measure = "goodputt"', ["did you mean 'goodput'?"]),
         ('axes = { hops = ["2"] }', 'axes = { hops = ["5"] }', ["has no value '5'"]),
         ('"chain.toml"', '"chains.toml"', ["scenario chains.toml: No such file"]),
@@ -182,11 +170,7 @@ skip = [{ file = "short", nodes = "100 m" }]
             '[axes.again]\nkey = "flow.tcp"\nvalues = ["vegas", "reno"]\n[quick]',
             ["axes.again: flow.tcp is changed by the axis sender already"],
         ),
-        (
-            'duration = "1 s" }',
-            '"flow.tcp" = "reno" }',
-            ["quick.set: flow.tcp is that of the axis sender"],
-        ),
+        ('duration = "1 s" }', '"flow.tcp" = "reno" }', ["quick.set: flow.tcp is that of the axis sender"]),
         ('"newreno"', '"newrino"', ["the point hops=2, sender=NewReno is no valid", "newreno"]),
     ],
 )
@@ -545,10 +529,7 @@ def test_wrong_published_values(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (
-            "hop,measure,value\n2,goodput,1\n",
-            "column hop: no axis is called so; did you mean 'hops'",
-        ),
+        ("hop,measure,value\n2,goodput,1\n", "column hop: no axis is called so; did you mean 'hops'"),
         ("hops,measure,value\n2,goodputt,1\n", "no measure is called 'goodputt'"),
         ("hops,measure,value\n7,goodput,1\n", "the axis hops has no value '7'"),
         ("hops,measure,value\n2,goodput,1\n2,goodput,2\n", "there is a row of this measure"),

@@ -81,10 +81,7 @@ def test_an_audit_sees_how_single_nodes_move(folder: Path) -> None:
 
 def test_an_audit_looks_at_each_topology(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "area.toml").write_text(
-        CHAIN.replace(
-            'count = 4\nspacing = "200 m"',
-            'count = 9\nplacement = "uniform"\narea = ["1 km", "500 m"]',
-        )
+        CHAIN.replace('count = 4\nspacing = "200 m"', 'count = 9\nplacement = "uniform"\narea = ["1 km", "500 m"]')
     )
     text = (
         STUDY.partition("[axes.hops]")[0]
@@ -102,10 +99,7 @@ values = ["newreno", "vegas"]
     said = command("audit", "study.toml", "--out", "store").output
     found = re.findall(r"network of area.toml, (nodes=\w+) +(\d+ nodes in 0.5 km² \(\d+/km²\))", said)
     # One for each number of nodes, whatever the sender.
-    assert found == [
-        ("nodes=few", "6 nodes in 0.5 km² (12/km²)"),
-        ("nodes=many", "12 nodes in 0.5 km² (24/km²)"),
-    ]
+    assert found == [("nodes=few", "6 nodes in 0.5 km² (12/km²)"), ("nodes=many", "12 nodes in 0.5 km² (24/km²)")]
     assert "In area.toml, nodes=few, 6 nodes in 0.5 km²" in said
     monkeypatch.setattr("hopyard.study.networks.MOST_NETWORKS", 1)
     said = command("audit", "study.toml", "--out", "store").output
@@ -119,10 +113,7 @@ def test_the_network_of_an_audit() -> None:
 
     apart = [[0, 0], [200, 0], [400, 0], [5000, 0]]
     scenario = Scenario(
-        duration="1 s",
-        nodes={"positions": apart},
-        radio={"receive": "250 m"},
-        flow=[{"from": 0, "to": 2}],
+        duration="1 s", nodes={"positions": apart}, radio={"receive": "250 m"}, flow=[{"from": 0, "to": 2}]
     )
     found = network(scenario)
     assert found is not None

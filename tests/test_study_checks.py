@@ -75,11 +75,7 @@ def _refused(folder: Path, text: str) -> str:
             'table = "nodes"\ncolumn = "forwarded"\nwhere = { node = 3 }',
             "no point has a node 3; there are nodes from 0 to 2",
         ),
-        (
-            'measures = ["goodput", "delay"]',
-            'measures = ["delay", "delay"]',
-            "delay is named twice",
-        ),
+        ('measures = ["goodput", "delay"]', 'measures = ["delay", "delay"]', "delay is named twice"),
         ('key = "tcp.segment_size"', 'keys = ["a", "a"]', "keys: a is named twice"),
         ('"500 B", "1000 B"', '"500 B", ""', "axes.size: a value has an empty label"),
         ("NewReno = {", '" " = {', "axes.sender: a value has an empty label"),
@@ -138,16 +134,8 @@ def _refused(folder: Path, text: str) -> str:
             'measure = "energy"',
             "energy needs an energy.model other than off, which the point sender=Vegas",
         ),
-        (
-            'than = { sender = "NewReno" }',
-            'than = { sender = "Vegas" }',
-            "claim less: no point of than differs",
-        ),
-        (
-            "runs = 2",
-            "runs = 1_000_000",
-            "expected at most 1,000,000 runs in one sweep, found 4,000,000",
-        ),
+        ('than = { sender = "NewReno" }', 'than = { sender = "Vegas" }', "claim less: no point of than differs"),
+        ("runs = 2", "runs = 1_000_000", "expected at most 1,000,000 runs in one sweep, found 4,000,000"),
         (
             'expect = "less"',
             'expect = "similar"\ntolerance = 5',
@@ -175,11 +163,7 @@ def _refused(folder: Path, text: str) -> str:
             'lines = "sender"\nmeasure = "goodput"\nbeside = "goodput"\n[[claim]]',
             "beside: goodput is drawn against itself: expected another one",
         ),
-        (
-            "runs = 2",
-            'runs = 2\npublished = "there_is_none.csv"',
-            "there_is_none.csv: No such file",
-        ),
+        ("runs = 2", 'runs = 2\npublished = "there_is_none.csv"', "there_is_none.csv: No such file"),
     ],
 )
 def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str) -> None:
@@ -242,14 +226,8 @@ def test_a_value_that_no_row_can_have(folder: Path, table: str, where: str, expe
     [
         ('{ nto = "udp" }', "there is no key measure.m.where.transport.nto; did you mean 'not'?"),
         ('{ not = "udp", of = 1 }', "measure.m.where.transport.of; its only key is 'not'"),
-        (
-            '["udp", { no = 1 }]',
-            "where.transport: expected a text, a number, true or false, a list",
-        ),
-        (
-            "{ not = { a = 1 } }",
-            "transport.not: expected a text, a number, true or false or a list",
-        ),
+        ('["udp", { no = 1 }]', "where.transport: expected a text, a number, true or false, a list"),
+        ("{ not = { a = 1 } }", "transport.not: expected a text, a number, true or false or a list"),
     ],
 )
 def test_a_value_of_no_kind_is_one_problem(folder: Path, value: str, said: str) -> None:
@@ -316,26 +294,11 @@ def test_a_claim_over_two_axes_is_about_all_of_its_points(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (
-            b"sender,measure,value\nVegas,g\xe9,1\n",
-            "published.csv:2: expected UTF-8 text, found the byte 0xe9",
-        ),
-        (
-            b"sender,measure,value\nVegas,goodput,\x001\n",
-            "published.csv:2: expected text, found a null byte",
-        ),
-        (
-            b"sender,measure,value\nVegas,goodput,nan\n",
-            "published.csv:2: value: expected a number, found 'nan'",
-        ),
-        (
-            b"sender,measure,value\nVegas,goodput,1,2\n",
-            "published.csv:2: expected 3 values, found more",
-        ),
-        (
-            b'sender,measure,value\n"two\nlines",goodput,1\n',
-            "published.csv:3: the axis sender has no value",
-        ),
+        (b"sender,measure,value\nVegas,g\xe9,1\n", "published.csv:2: expected UTF-8 text, found the byte 0xe9"),
+        (b"sender,measure,value\nVegas,goodput,\x001\n", "published.csv:2: expected text, found a null byte"),
+        (b"sender,measure,value\nVegas,goodput,nan\n", "published.csv:2: value: expected a number, found 'nan'"),
+        (b"sender,measure,value\nVegas,goodput,1,2\n", "published.csv:2: expected 3 values, found more"),
+        (b'sender,measure,value\n"two\nlines",goodput,1\n', "published.csv:3: the axis sender has no value"),
         (b"sender,measure,value,value\nVegas,goodput,1,1\n", "two columns are called 'value'"),
     ],
 )

@@ -133,10 +133,7 @@ def test_measures_of_a_study(folder: Path) -> None:
     with made(folder) as source:
         values = source.values
         for point in source.points:
-            given = {
-                "flow.tcp": point.labels["sender"].lower(),
-                "tcp.segment_size": point.labels["segment"],
-            }
+            given = {"flow.tcp": point.labels["sender"].lower(), "tcp.segment_size": point.labels["segment"]}
             results = hopyard.run(folder / "chain.toml", set=given, runs=3, progress=False)
             flows = results.flows.sort_by([("run", "ascending"), ("flow", "ascending")])
             goodput = np.asarray(flows["goodput_kbps"], dtype=float).reshape(3, 2)
@@ -327,11 +324,7 @@ def test_fields_and_marks(folder: Path) -> None:
         ('of = "goodput"', 'of = "godput"', "of: no measure is called 'godput'"),
         ('measure = "delay"', 'measure = "forth"', "measure: no measure is called 'forth'"),
         ('measure = "delay"', 'measure = "delay"\nreduce = "max"', "a way to reduce it"),
-        (
-            'measure = "delay"',
-            'measure = "delay"\ncolumn = "flow"',
-            "a column, a series or a measure",
-        ),
+        ('measure = "delay"', 'measure = "delay"\ncolumn = "flow"', "a column, a series or a measure"),
         ("{ source = 2 }", "{ sorce = 2 }", "no column 'sorce'; did you mean"),
         ('plus = ["forth"', 'plus = ["share"', "plus: expected measures that are neither sums"),
         ('plus = ["forth"', 'plus = ["fort"', "plus: no measure is called 'fort'"),
@@ -347,11 +340,7 @@ def test_fields_and_marks(folder: Path) -> None:
         ('against = { sender = "NewReno" }\nratio', "ratio", "a ratio needs the case"),
         ('kind = "heat"', 'kind = "box"', "against is for kind = lines, bars or heat"),
         ('kind = "heat"', 'kind = "lines"\nlog_y = true', "may be below zero: expected no log_y"),
-        (
-            'lines = "sender"\nmeasure = "goodput"\nbeside',
-            'measure = "goodput"\nbeside',
-            "which is not shown",
-        ),
+        ('lines = "sender"\nmeasure = "goodput"\nbeside', 'measure = "goodput"\nbeside', "which is not shown"),
         ('values = ["500 B", "1000 B"]', 'values = "9..2"', "the lower one first; found '9..2'"),
         ("[axes.segment]", "[axes.seed]", "'seed' is a column of every table of results"),
         ('name = "senders"', 'name = "claims"', "a report has a file claims itself"),

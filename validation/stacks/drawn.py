@@ -149,13 +149,7 @@ def transfers(
     name = NAMES.get(sender, sender) if stack == "hopyard" else sender
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.pcapng"
-        hopyard.run(
-            scenario(drawn, name, stack, settings),
-            jobs=1,
-            progress=False,
-            capture=file,
-            capture_kinds="wire",
-        )
+        hopyard.run(scenario(drawn, name, stack, settings), jobs=1, progress=False, capture=file, capture_kinds="wire")
         nodes: list[list[Departure]] = [[] for _ in range(2 * len(drawn))]
         for node, departure in departures(file):
             nodes[node].append(departure)

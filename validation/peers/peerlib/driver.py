@@ -66,8 +66,7 @@ def main(peer: str, experiments: Sequence[Experiment], prepare: Callable[[], obj
     """Run a peer's command line. The exit status is 1 when the peer is missing or a run fails."""
     listing = "\n".join(f"  {e.name:10} {e.about}" for e in experiments)
     parser = argparse.ArgumentParser(
-        description=f"{about}\nExperiments:\n{listing}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=f"{about}\nExperiments:\n{listing}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", help="experiments, separated by commas (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time (default: 1)")

@@ -28,31 +28,8 @@ LAST_ROW_S = 3.5
 VARIABLE_RESOLUTION_S = 1e-5
 STOP_S = 6.0
 
-COLUMNS = (
-    "cfg",
-    "tcp",
-    "case",
-    "drops",
-    "time",
-    "event",
-    "seqno",
-    "size",
-    "rtx",
-    "cwnd",
-    "ssthresh",
-    "dupacks",
-)
-SUMMARY_COLUMNS = (
-    "cfg",
-    "tcp",
-    "case",
-    "drops",
-    "rtx_count",
-    "rtx_seqs",
-    "timeouts",
-    "max_ack",
-    "t_first_rtx",
-)
+COLUMNS = ("cfg", "tcp", "case", "drops", "time", "event", "seqno", "size", "rtx", "cwnd", "ssthresh", "dupacks")
+SUMMARY_COLUMNS = ("cfg", "tcp", "case", "drops", "rtx_count", "rtx_seqs", "timeouts", "max_ack", "t_first_rtx")
 
 
 @dataclass(frozen=True)

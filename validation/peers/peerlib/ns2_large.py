@@ -19,11 +19,7 @@ DURATION_S = 60.0
 FIRST_LIFE = 30
 
 KEY = ("nodes", "reach", "seed")
-COLUMNS = (
-    *KEY,
-    *(column for column in ns2_tcp.RUN_COLUMNS if column not in FRAME_COLUMNS),
-    "hops",
-)
+COLUMNS = (*KEY, *(column for column in ns2_tcp.RUN_COLUMNS if column not in FRAME_COLUMNS), "hops")
 FLOWS = (*KEY, *ns2_tcp.FLOW_COLUMNS)
 DROPS = (*KEY, *DROP_COLUMNS)
 

@@ -9,13 +9,7 @@ from peerlib.peer import Option, Run
 from peerlib.table import Row
 
 SPEEDS = (0, 15)
-PAIRS = (
-    ("Newreno", "every"),
-    ("Newreno", "delayed"),
-    ("Vegas", "every"),
-    ("Vegas", "delayed"),
-    ("Sack1", "every"),
-)
+PAIRS = (("Newreno", "every"), ("Newreno", "delayed"), ("Vegas", "every"), ("Vegas", "delayed"), ("Sack1", "every"))
 SEEDS = range(1, 21)
 LOOP_SEEDS = range(1, 7)
 START_S = 10

@@ -12,20 +12,7 @@ STOP_S = 6.0
 LAST_ROW_S = {"first": 6.0, "first_ack": 6.0, "first_and_later": 6.0}
 OTHER_LAST_ROW_S = 3.5
 # The first five describe the case and are only in its first row.
-COLUMNS = (
-    "cfg",
-    "tcp",
-    "case",
-    "drops",
-    "time",
-    "event",
-    "seqno",
-    "ack_drops",
-    "rtx",
-    "cwnd",
-    "ssthresh",
-    "dupacks",
-)
+COLUMNS = ("cfg", "tcp", "case", "drops", "time", "event", "seqno", "ack_drops", "rtx", "cwnd", "ssthresh", "dupacks")
 # Positions, counted from 0, of the packets and the acknowledgements that are lost.
 LOSSES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "none": ((), ()),

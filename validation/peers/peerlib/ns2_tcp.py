@@ -52,12 +52,7 @@ FLOW_COLUMNS = (
     "first_delivery_s",
 )
 LINUX_KEY = ("tcp", "seed")
-LINUX_SENDERS = {
-    "westwood": "Linux/westwood",
-    "cubic": "Linux/cubic",
-    "Newreno": "Newreno",
-    "Sack1": "Sack1",
-}
+LINUX_SENDERS = {"westwood": "Linux/westwood", "cubic": "Linux/cubic", "Newreno": "Newreno", "Sack1": "Sack1"}
 LINUX_COLUMNS = (*LINUX_KEY, *(name for name in RUN_COLUMNS if name not in FRAME_COLUMNS))
 LINUX_DROPS = (*LINUX_KEY, *DROP_COLUMNS)
 RWP50_FLOWS = (*RWP50_KEY, *FLOW_COLUMNS)
@@ -247,12 +242,7 @@ def run(case: Case) -> dict[str, list[Row]]:
     }
     if len(results) > 1 and case.frames:
         tables[f"{case.table}_flows.csv"] = [
-            flow_row(
-                case,
-                number,
-                result,
-                tally.flows.get((result.source, result.destination), FlowTally()),
-            )
+            flow_row(case, number, result, tally.flows.get((result.source, result.destination), FlowTally()))
             for number, result in enumerate(results)
         ]
     return tables

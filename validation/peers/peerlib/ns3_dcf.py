@@ -9,18 +9,7 @@ from peerlib.table import Row, rounded
 
 RUNS = range(1, 6)
 WARM_UP_S = 1.0
-COLUMNS = (
-    "scenario",
-    "size",
-    "rate_mbps",
-    "rts",
-    "senders",
-    "run",
-    "measured_s",
-    "packets",
-    "throughput_kbps",
-    "jain",
-)
+COLUMNS = ("scenario", "size", "rate_mbps", "rts", "senders", "run", "measured_s", "packets", "throughput_kbps", "jain")
 
 
 @dataclass(frozen=True)

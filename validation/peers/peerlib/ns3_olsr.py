@@ -8,18 +8,7 @@ from peerlib.table import Row
 
 MEASURE_S = 30
 STOP_S = 90
-COLUMNS = (
-    "graph",
-    "nodes",
-    "reach",
-    "seed",
-    "links",
-    "routes",
-    "hops",
-    "longest",
-    "packets_per_s",
-    "bytes_per_s",
-)
+COLUMNS = ("graph", "nodes", "reach", "seed", "links", "routes", "hops", "longest", "packets_per_s", "bytes_per_s")
 
 
 @dataclass(frozen=True)

@@ -52,12 +52,7 @@ def _options(case: Case, folder: Path) -> dict[str, Option]:
     movement = INPUTS / f"movement_{case.run:02}.tcl"
     if case.scenario == "moving":
         traffic = INPUTS / f"traffic_{case.run:02}.txt"
-        return {
-            "nodes": 50,
-            "movement": str(movement),
-            "traffic": str(traffic),
-            "duration": MOVING[1],
-        }
+        return {"nodes": 50, "movement": str(movement), "traffic": str(traffic), "duration": MOVING[1]}
     # The places at the start, without the commands that move the nodes.
     places = [line for line in movement.read_text().splitlines() if " set " in line]
     still = folder / "still.tcl"

@@ -10,20 +10,8 @@ RUNS = range(1, 6)
 START_S = 20
 STOP_S = 80
 # In w32 the send buffer limits the window, as in ns-2's runs; nosack has classic recovery.
-CONFIGURATIONS: dict[str, dict[str, Option]] = {
-    "w32": {"window": 32, "sack": 1},
-    "nosack": {"window": 0, "sack": 0},
-}
-COLUMNS = (
-    "configuration",
-    "hops",
-    "tcp",
-    "run",
-    "measured_s",
-    "goodput_kbps",
-    "frames_sent",
-    "events",
-)
+CONFIGURATIONS: dict[str, dict[str, Option]] = {"w32": {"window": 32, "sack": 1}, "nosack": {"window": 0, "sack": 0}}
+COLUMNS = ("configuration", "hops", "tcp", "run", "measured_s", "goodput_kbps", "frames_sent", "events")
 
 
 @dataclass(frozen=True)
