@@ -78,13 +78,7 @@ def refuse(given: Mapping[str, bool], why: str) -> None:
             raise click.UsageError(f"{why}: {name} cannot be used with it")
 
 
-def plot(
-    study: Path,
-    measures: Sequence[str],
-    drawn: Drawn,
-    output: Path | None,
-    refused: dict[str, bool],
-) -> None:
+def plot(study: Path, measures: Sequence[str], drawn: Drawn, output: Path | None, refused: dict[str, bool]) -> None:
     """Draws measures of a study's store, each in a file."""
     refuse(refused | {"--against": drawn.against is not None}, f"{study} is a study")
     if drawn.kind in OF_RUN:

@@ -121,15 +121,11 @@ def read_so_far(count: int) -> None:
 
 _STUDY = click.argument("study", type=click.Path(path_type=Path, exists=True))
 OUT = click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the store; results/NAME otherwise.",
+    "--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the store; results/NAME otherwise."
 )
 QUICK = click.option("--quick", is_flag=True, help="The study's quick version.")
 _SEED = click.option(
-    "--seed",
-    type=click.IntRange(min=0, max=2**63 - 1),
-    help="Seed of all runs; that of the study otherwise.",
+    "--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Seed of all runs; that of the study otherwise."
 )
 ONLY = click.option(
     "--only",
@@ -175,11 +171,7 @@ _MEASURE = click.option(
     "share of the mean, such as 2%.",
 )
 @click.option("--until-measure", metavar="MEASURE", help="The measure of --until; the study's first.")
-@click.option(
-    "--most",
-    type=click.IntRange(min=1),
-    help="The most runs of a point with --until.  [default: 1000]",
-)
+@click.option("--most", type=click.IntRange(min=1), help="The most runs of a point with --until.  [default: 1000]")
 @click.option("--retry-failed", is_flag=True, help="Make runs again that failed before.")
 @click.option("--status", is_flag=True, help="Say how far each point is, and run nothing.")
 @click.option("--dry-run", is_flag=True, help="List the points, and run nothing.")
@@ -487,12 +479,7 @@ _SIGNS = {"good": "ok   ", "look": "doubt", "poor": "POOR "}
 @_MEASURE
 @click.pass_context
 def audit(
-    context: click.Context,
-    study: Path,
-    out: Path | None,
-    quick: bool,
-    seed: int | None,
-    measures: Sequence[str],
+    context: click.Context, study: Path, out: Path | None, quick: bool, seed: int | None, measures: Sequence[str]
 ) -> None:
     """Grade a STUDY on the points for which papers have been criticised, and write its method.
 

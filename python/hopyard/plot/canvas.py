@@ -387,14 +387,7 @@ def legend(figure: Plot, entries: Mapping[str, Any], title: str | None = None) -
         height = spare + line * math.ceil(lines / columns)
     wide = max(len(part) for label in labels for part in label.split("\n")) * 9 * LETTER + 0.6
     figure.set_size_inches(width + max(columns * wide - 1.8, 0), height)
-    figure.legend(
-        list(entries.values()),
-        labels,
-        loc="outside right upper",
-        fontsize=9,
-        title=heading,
-        ncols=columns,
-    )
+    figure.legend(list(entries.values()), labels, loc="outside right upper", fontsize=9, title=heading, ncols=columns)
 
 
 def note(figure: Plot, text: str) -> None:

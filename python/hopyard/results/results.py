@@ -174,11 +174,7 @@ class Results(Measured):
         return self.origin.save(self, where, format, force=force)
 
 
-def of_batch(
-    cases: Sequence[Planned],
-    records: Sequence[Record],
-    parts: Sequence[Mapping[str, pa.Table]],
-) -> Results:
+def of_batch(cases: Sequence[Planned], records: Sequence[Record], parts: Sequence[Mapping[str, pa.Table]]) -> Results:
     """The results of runs that were kept in memory."""
     known = completed(
         [Case(number, each.scenario, each.settings, each.config, each.seed) for number, each in enumerate(cases)],

@@ -118,14 +118,7 @@ def run(
         folder = Folder(where, cases, force=force, writes=table_files(format))
         try:
             ahead = ("pyarrow.csv", f"pyarrow.{format}")
-            results = make(
-                cases,
-                jobs=jobs,
-                progress=progress,
-                folder=folder,
-                capture=capturing,
-                ahead=ahead,
-            )
+            results = make(cases, jobs=jobs, progress=progress, folder=folder, capture=capturing, ahead=ahead)
             folder.write(results, format)
         except (Interrupted, SimulationError, CaptureError) as error:
             if error.results is not None:
@@ -245,11 +238,7 @@ def make(
 
 
 def _look_on(
-    batch: _core.Batch,
-    keep: _Memory | _Stored,
-    tell: Watch | None,
-    stop: signals.Stop,
-    capture: Capture | None,
+    batch: _core.Batch, keep: _Memory | _Stored, tell: Watch | None, stop: signals.Stop, capture: Capture | None
 ) -> None:
     began = time.monotonic()
     while True:

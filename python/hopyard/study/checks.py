@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 
 #: Measures that only runs have which count energy.
-OF_ENERGY = (
-    *("energy", "energy_per_bit", "energy_per_bit_without_idle"),
-    *("first_death", "dead"),
-)
+OF_ENERGY = (*("energy", "energy_per_bit", "energy_per_bit_without_idle"), *("first_death", "dead"))
 
 
 def check(study: Study, points: Sequence[Point]) -> None:

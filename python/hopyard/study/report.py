@@ -207,10 +207,7 @@ def _method(source: Source) -> list[tuple[str, str]]:
     networks = [(f"Network of {name}", str(each)) for name, each in described.networks if each]
     _, windows = at_window(source.points, documents, source.store)
     return [
-        (
-            "Hopyard",
-            "; ".join(f"{each.name} on {each.platform}, {many(each.runs, 'run')}" for each in made),
-        ),
+        ("Hopyard", "; ".join(f"{each.name} on {each.platform}, {many(each.runs, 'run')}" for each in made)),
         ("This report", f"Hopyard {_core.__version__}, Python {platform.python_version()}"),
         ("Points", str(len(source.points))),
         ("Runs in the store", str(runs)),

@@ -247,12 +247,7 @@ def sweep(
         executor = executor or Threads()
         chosen = [each for each in found if fits(each.labels, only or {})]
         executor.check([point.planned for point in chosen], where)
-        folder = Folder(
-            where,
-            [point.planned for point in found],
-            force=force,
-            study=study.name,
-        )
+        folder = Folder(where, [point.planned for point in found], force=force, study=study.name)
         former, stop.idle = stop.idle, False
         try:
             outcome = Outcome(found)
@@ -368,12 +363,7 @@ class _Work:
 
 
 def _narrow(
-    study: Study,
-    work: _Work,
-    found: list[Point],
-    places: Sequence[int],
-    until: Until,
-    tell: Watch | None,
+    study: Study, work: _Work, found: list[Point], places: Sequence[int], until: Until, tell: Watch | None
 ) -> list[Point]:
     """Adds runs to the points at these places until the interval of each is narrow enough."""
     cases = [found[place].planned for place in places]
