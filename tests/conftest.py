@@ -74,11 +74,17 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with CHAIN and STUDY of the test's module, in which commands are run."""
-    chains.write(tmp_path, request.module.CHAIN, request.module.STUDY)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the test's own, in which it works."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, here: Path) -> Path:
+    """A folder with CHAIN and STUDY of the test's module, in which commands are run."""
+    chains.write(here, request.module.CHAIN, request.module.STUDY)
+    return here
 
 
 @pytest.fixture
@@ -264,11 +270,10 @@ def results() -> Results:
 
 
 @pytest.fixture
-def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_modules(here: Path) -> Iterator[None]:
     """Each test works in its own folder, and removes its modules."""
-    monkeypatch.chdir(tmp_path)
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", "") and str(tmp_path) in str(sys.modules[name].__file__):
+        if getattr(sys.modules[name], "__file__", "") and str(here) in str(sys.modules[name].__file__):
             del sys.modules[name]

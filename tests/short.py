@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
-from typing import Any
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import kills
 from click.testing import CliRunner, Result
 from hopyard.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SHORT = {
     "name": "short",
@@ -55,6 +60,13 @@ def python(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """A process of the interpreter that runs the tests; it has ended, and its output is text."""
     given = {"capture_output": True, "text": True, "timeout": 300, "check": False} | options
     return subprocess.run([sys.executable, *map(str, words)], **given)
+
+
+def sql(folder: Path, *statements: str) -> list[Any]:
+    """Executes statements in the store of a folder, whatever its constraints say; the rows of the last one."""
+    with closing(sqlite3.connect(folder / "results.sqlite")) as store, store:
+        store.execute("PRAGMA ignore_check_constraints = ON")
+        return [store.execute(each).fetchall() for each in statements][-1]
 
 
 def tshark(file: object, *words: str) -> str:

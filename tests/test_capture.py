@@ -18,7 +18,7 @@ import pytest
 from hopyard import CaptureError, _core
 from hopyard.running.capture import Capture
 from hopyard.scenario.plan import plan
-from short import SHORT, TCPS, command, ok, refused, tshark
+from short import SHORT, TCPS, command, ok, refused, sql, tshark
 from test_docs import DOCS
 from test_docs import blocks as blocks_of
 
@@ -92,11 +92,8 @@ def test_a_capture_changes_no_result(file: Path, tmp_path: Path) -> None:
 
 
 def digests(folder: Path) -> list[tuple[int, str]]:
-    from contextlib import closing
-    from sqlite3 import connect
 
-    with closing(connect(folder / "results.sqlite")) as store:
-        return list(store.execute("SELECT run, digest FROM runs ORDER BY run"))
+    return sql(folder, "SELECT run, digest FROM runs ORDER BY run")
 
 
 def test_each_run_of_a_comparison_has_a_file(tmp_path: Path) -> None:
@@ -148,16 +145,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_mistakes_are_found_before_the_first_run(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_found_before_the_first_run(wrong: str, here: Path) -> None:
     arguments, message = WRONG[wrong]
-    monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message):
         hopyard.run(SHORT, runs=1, **arguments)
     words = [str(word) for word in command_line(arguments)]
-    scenario = tmp_path / "short.toml"
+    scenario = here / "short.toml"
     scenario.write_text(hopyard.Scenario(SHORT).to_toml())
     refused("run", scenario, "--runs", 1, *words)
-    assert [path.name for path in tmp_path.iterdir()] == ["short.toml"]
+    assert [path.name for path in here.iterdir()] == ["short.toml"]
 
 
 def command_line(arguments: dict[str, Any]) -> Iterator[str]:
@@ -339,10 +335,9 @@ def test_tshark_reads_what_the_command_writes(short: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
-def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_of_the_page_run(here: Path) -> None:
     """Each command of the page runs, and tshark prints what the page shows: first lines, and two comments."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
+    (here / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
     ran = []
     for block in blocks_of(DOCS / "guide" / "captures.md"):
         lines = block.text.splitlines()

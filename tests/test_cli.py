@@ -84,6 +84,9 @@ def test_mistakes_are_shown_as_they_are_and_exit_with_2(chain: Path) -> None:
         (["--series", ""], "no series is named"),
         (["--runs", "0"], "0 is not in the range"),
         (["--measure", "speed", "--plot", *SHORT], "no measure is called 'speed'"),
+        (["--set", "seed=1,2", "--seed", "3"], "seed is set, and seed is given too (3)"),
+        (["--set", "runs=1,2", "--runs", "3"], "runs is set, and runs is given too (3)"),
+        (["--with"], "--with: expected KEY=V1,V2 after it"),
     ],
 )
 def test_wrong_arguments_exit_with_2(chain: Path, arguments: list[str], said: str) -> None:
@@ -158,18 +161,6 @@ def test_an_unknown_model_is_named() -> None:
 
 def test_the_schema_is_json() -> None:
     assert json.loads(command("schema").stdout)["type"] == "object"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--set", "seed=1,2", "--seed", "3"], "seed is set, and seed is given too (3)"),
-        (["--set", "runs=1,2", "--runs", "3"], "runs is set, and runs is given too (3)"),
-        (["--with"], "--with: expected KEY=V1,V2 after it"),
-    ],
-)
-def test_what_is_given_twice_or_not_at_all_is_refused(chain: Path, arguments: list[str], said: str) -> None:
-    assert said in refused("run", chain, *arguments).output
 
 
 def test_a_series_without_samples_is_named_and_the_others_are_drawn(chain: Path, tmp_path: Path) -> None:

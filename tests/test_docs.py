@@ -229,14 +229,13 @@ def test_settings_of_the_examples_are_right_as_printed() -> None:
 
 @pytest.mark.parametrize("page", GUIDES, ids=name)
 @pytest.mark.filterwarnings("default")
-def test_commands_and_programs_of_the_guides_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_commands_and_programs_of_the_guides_run(page: Path, here: Path) -> None:
     for source in [*(ROOT / "examples").glob("*.toml"), *CUSTOM_TCP.glob("*.toml")]:
-        folder = tmp_path / "examples" if source.parent.name == "examples" else tmp_path
+        folder = here / "examples" if source.parent.name == "examples" else here
         folder.mkdir(exist_ok=True)
         (folder / source.name).write_bytes(source.read_bytes())
     if page.name != "custom-tcp.md":
-        (tmp_path / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
+        (here / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
     space: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page):
         where = f"{page}:{block.line}"

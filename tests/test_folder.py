@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 import time
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import hopyard
@@ -18,7 +16,7 @@ from hopyard import Results
 from hopyard.scenario.plan import plan
 from hopyard.store.folder import Folder
 from hopyard.tables.names import ROWS
-from short import TCPS, command, ok, process, refused
+from short import TCPS, command, ok, process, refused, sql
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +44,7 @@ def test_nothing_outside_the_folder_is_removed(short: Path, tmp_path: Path, name
     command("run", short, "--runs", 1, "--out", out)
     victim = tmp_path / "victim.txt"
     victim.write_text("mine")
-    note(out, "files", [name])
+    sql(out, f"INSERT OR REPLACE INTO meta VALUES ('files', '{json.dumps([name])}')")
     for more in (["--runs", 2], ["--force"], ["--plot"]):
         done = refused("run", short, "--out", out, *more)
         assert "results.sqlite: meta, row " in done.stderr
@@ -54,11 +52,6 @@ def test_nothing_outside_the_folder_is_removed(short: Path, tmp_path: Path, name
     refused("plot", out)
     assert victim.exists()
     assert len(Results.load(out).flows) == 1
-
-
-def note(out: Path, key: str, value: object) -> None:
-    with closing(sqlite3.connect(out / "results.sqlite")) as store, store:
-        store.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
 
 
 def test_a_lock_that_leads_elsewhere_is_refused(short: Path, tmp_path: Path) -> None:
@@ -119,8 +112,7 @@ def test_results_of_the_users_are_not_taken_for_begun_ones(short: Path, tmp_path
 def test_force_does_not_replace_what_is_no_store(short: Path, tmp_path: Path) -> None:
     out = tmp_path / "o"
     out.mkdir()
-    with closing(sqlite3.connect(out / "results.sqlite")) as other, other:
-        other.execute("CREATE TABLE mine (value)")
+    sql(out, "CREATE TABLE mine (value)")
     assert "is no store of results" in refused("run", short, "--out", out, "--force").stderr
     assert (out / "results.sqlite").exists()
 
@@ -165,10 +157,8 @@ def test_the_numbers_of_runs_are_kept(short: Path, tmp_path: Path) -> None:
     # Further numbers are added to those.
     ok("run", short, "--run", 3, "--run", 4, "--out", out)
     assert Results.load(out).runs_of(before.cases[0]).tolist() == [3, 4, 7]
-    with closing(sqlite3.connect(out / "results.sqlite")) as store, store:
-        assert store.execute("SELECT runs, numbers FROM cases").fetchall() == [(3, "3..4,7")]
-        for table in ("runs", *ROWS):
-            store.execute(f"DELETE FROM {table} WHERE run IN (4, 7)")
+    assert sql(out, "SELECT runs, numbers FROM cases") == [(3, "3..4,7")]
+    sql(out, *(f"DELETE FROM {table} WHERE run IN (4, 7)" for table in ("runs", *ROWS)))
     assert not Results.load(out).complete
     ok("run", out, "-q")
     assert Results.load(out).runs_of(before.cases[0]).tolist() == [3, 4, 7]
@@ -177,10 +167,8 @@ def test_the_numbers_of_runs_are_kept(short: Path, tmp_path: Path) -> None:
 def test_a_comparison_is_complete_when_all_its_cases_are(short: Path, tmp_path: Path) -> None:
     out = tmp_path / "o"
     hopyard.run(short, set=TCPS, runs=3, out=out)
-    with closing(sqlite3.connect(out / "results.sqlite")) as store, store:
-        (vegas,) = store.execute("SELECT config FROM cases WHERE settings LIKE '%vegas%'").fetchone()
-        for table in ("runs", *ROWS):
-            store.execute(f"DELETE FROM {table} WHERE config = ? AND run = 2", (vegas,))
+    vegas = "(SELECT config FROM cases WHERE settings LIKE '%vegas%')"
+    sql(out, *(f"DELETE FROM {table} WHERE config = {vegas} AND run = 2" for table in ("runs", *ROWS)))
     # A call for a part of the comparison says nothing about the rest.
     part = hopyard.run(short, set={"flow.tcp": ["newreno"]}, runs=3, out=out)
     assert not part.complete

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ from chains import HOPS, SENDERS, chain, write
 from hopyard.errors import StoreError
 from hopyard.store.database import EmptyStoreError
 from hopyard.study import StudyError
-from short import ok
+from short import ok, sql
 from sweeps import swept
 
 if TYPE_CHECKING:
@@ -166,8 +165,7 @@ def test_results_are_read_while_a_sweep_writes(folder: Path, tmp_path: Path) -> 
 def test_failed_runs_are_no_rows(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "results.sqlite"
     copy.write_bytes((folder / "store" / "results.sqlite").read_bytes())
-    with sqlite3.connect(copy) as store:
-        store.execute("UPDATE runs SET state = 'failed', error = 'no' WHERE run = 1")
+    sql(tmp_path, "UPDATE runs SET state = 'failed', error = 'no' WHERE run = 1")
     found = hopyard.load_results(tmp_path, frame="pyarrow")
     assert set(found["run"].to_pylist()) == {0, 2}
 
@@ -188,8 +186,7 @@ def test_failed_runs_are_no_rows(folder: Path, tmp_path: Path) -> None:
 def test_stores_that_cannot_be_used(folder: Path, tmp_path: Path, change: str, expected: str) -> None:
     copy = tmp_path / "results.sqlite"
     copy.write_bytes((folder / "store" / "results.sqlite").read_bytes())
-    with sqlite3.connect(copy) as store:
-        store.execute(change)
+    sql(tmp_path, change)
     with pytest.raises(StoreError, match=expected):
         hopyard.load_results("study.toml", out=tmp_path)
 

@@ -10,7 +10,6 @@ import re
 import shlex
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -22,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from hopyard.kernels import cache, check
-from short import command, ok, refused
+from short import command, ok, refused, sql
 from test_docs import DOCS, blocks
 from test_kernel_builds import waited
 from test_kernels import TWO
@@ -131,9 +130,7 @@ STEPS: dict[str, Any] = {
 def test_steps_give_the_run_in_one_go(tmp_path: Path) -> None:
     scenario = hopyard.Scenario(**STEPS)
     whole = hopyard.run(scenario, runs=[1], series=["cwnd", "goodput"], out=tmp_path / "out")
-    (store,) = (tmp_path / "out").glob("*.sqlite*")
-    with sqlite3.connect(store) as database:
-        ((expected,),) = database.execute("SELECT digest FROM runs").fetchall()
+    ((expected,),) = sql(tmp_path / "out", "SELECT digest FROM runs")
     with hopyard.start(scenario, run=1, series=["cwnd", "goodput"]) as simulation:
         assert simulation.next_event_ns == 0
         assert simulation.advance("2.7 s")
@@ -197,9 +194,7 @@ def test_kernels_end_with_a_simulation_in_steps(
 
 def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) -> None:
     hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1, "duration": "2 s"}), out=tmp_path / "results")
-    (store,) = (tmp_path / "results").glob("*.sqlite*")
-    with sqlite3.connect(store) as database:
-        (platform,) = database.execute("SELECT DISTINCT platform FROM runs").fetchall()
+    (platform,) = sql(tmp_path / "results", "SELECT DISTINCT platform FROM runs")
     assert platform[0].endswith(f", Linux {kernel.release} ({kernel.key})")
 
 
@@ -228,17 +223,13 @@ def test_a_kernel_that_has_changed_is_told_and_the_same_one_is_not(
     # Those of both are there now: the one that has gone is still told.
     assert expected in run(3)
     # Another machine is told without the kernel.
-    (store,) = out.glob("*.sqlite")
-    with sqlite3.connect(store) as database:
-        database.execute("UPDATE runs SET platform = replace(platform, 'x86_64', 'riscv')")
+    sql(out, "UPDATE runs SET platform = replace(platform, 'x86_64', 'riscv')")
     told = run(3)
     assert re.search(r"were made by Hopyard \S+ on Linux riscv; this is Linux x86_64", told), told
 
 
-def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
-    kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(kernel: cache.Built) -> None:
     Path("two.toml").write_text(hopyard.Scenario(**{**TWO, "duration": "2 s"}).to_toml())
     Path("study.toml").write_text(
         'title = "Two"\nscenario = "two.toml"\n[axes.stack]\nkey = "flow.stack"\nvalues = ["hopyard", "linux"]\n'
@@ -253,10 +244,7 @@ def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
     )
     assert expected in told, told
     assert "are mixed" not in told
-    (store,) = Path("store").glob("*.sqlite")
-    with sqlite3.connect(store) as database:
-        change = "UPDATE runs SET platform = replace(platform, ?, 'ffffffffffff') WHERE run = 1"
-        database.execute(change, (kernel.key,))
+    sql(Path("store"), f"UPDATE runs SET platform = replace(platform, '{kernel.key}', 'ffffffffffff') WHERE run = 1")
     told = " ".join(command(*line).output.split())
     assert f"runs of several builds of Linux {release} are mixed: Hopyard" in told, told
 
@@ -284,13 +272,10 @@ def test_the_processor_time_of_kernels_counts(tmp_path: Path) -> None:
     after = os.times()
     own = after.user + after.system - before.user - before.system
     others = sum(after[2:4]) - sum(before[2:4])
-    with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
-        ((taken,),) = database.execute("SELECT cpu_s FROM runs").fetchall()
+    ((taken, whole),) = sql(tmp_path / "results", "SELECT cpu_s, wall_s FROM runs")
     # The kernels' processes were waited for, so that the system has counted them; not all of what
     # computes in them are their children, and they also end.
     assert 0.5 * others < taken < own + 2 * others + 0.2
-    with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
-        ((whole,),) = database.execute("SELECT wall_s FROM runs").fetchall()
     # One of all processes computes at a time.
     assert 0.3 * whole < taken < 1.05 * whole + 0.05
 
@@ -328,12 +313,11 @@ def test_a_forked_process_cannot_use_the_kernels_of_its_parent() -> None:
 
 
 @pytest.mark.usefixtures("kernel")
-def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_commands_of_the_tutorial_run(here: Path) -> None:
     lines = []
     for block in blocks(DOCS / "start" / "linux.md"):
         if block.file:
-            (tmp_path / block.file).write_text(block.text)
+            (here / block.file).write_text(block.text)
         elif block.language == "sh":
             lines += [line for line in block.text.splitlines() if line.startswith("hopyard run")]
     assert len(lines) == 5
@@ -341,8 +325,8 @@ def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.Mo
         # One run of a case shows as well as five that the command is right.
         short = [] if "--run 0" in line else ["--runs", "1"]
         ok(*shlex.split(line)[1:], *short)
-    assert (tmp_path / "window" / "cwnd.png").stat().st_size > 10_000
-    assert (tmp_path / "team.pcapng").stat().st_size > 100_000
+    assert (here / "window" / "cwnd.png").stat().st_size > 10_000
+    assert (here / "team.pcapng").stat().st_size > 100_000
 
 
 def _recipe(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,8 +145,8 @@ def test_labels_are_of_measures_of_flows(given: str, said: str) -> None:
         check(given)
 
 
-def test_labels_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_labels_of_the_command() -> None:
     Path("s.toml").write_text(Scenario(LABELLED).to_toml())
     said = refused("run", "s.toml", "--runs", "1", "--out", "o", "--measure", "goodput[vidoe]").output
     assert not Path("o").exists()
@@ -177,8 +177,8 @@ where = { label = "video" }
 """
 
 
-def test_labels_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_labels_of_a_study() -> None:
     Path("s.toml").write_text(Scenario(LABELLED).to_toml())
     Path("study.toml").write_text(LABELLED_STUDY)
     ok("sweep", "study.toml", "--out", "o", "-q")
@@ -269,8 +269,8 @@ def test_answers_count_where_they_are_named() -> None:
         assert results.values(measure, case) == pytest.approx(sum(rows[flow] for flow in flows)), measure
 
 
-def test_answers_of_a_study_and_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_answers_of_a_study_and_of_the_command() -> None:
     Path("s.toml").write_text(ANSWERED)
     Path("study.toml").write_text(ANSWERED_STUDY)
     ok("sweep", "study.toml", "--out", "o", "-q")

@@ -221,15 +221,14 @@ def test_a_page_without_news_says_so(tmp_path: Path) -> None:
     assert re.search(r'<p id="stale">No news for 36\d\d s', shown), shown[-1500:]
 
 
-def test_points_of_two_experiments_have_their_own_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "chain.toml").write_text(chain("1 s"))
+def test_points_of_two_experiments_have_their_own_names(here: Path) -> None:
+    (here / "chain.toml").write_text(chain("1 s"))
     head = 'title = "Both"\nscenario = "chain.toml"\nruns = 2\nmeasures = ["goodput"]\n'
     axis = '[axes.tcp]\nkey = "flow.tcp"\nvalues = ["newreno", "vegas"]\n'
     two = '[experiment.near]\ntitle = "Near nodes"\n[experiment.far.set]\n"nodes.spacing" = "240 m"\n'
-    (tmp_path / "study.toml").write_text(head + axis + two)
+    (here / "study.toml").write_text(head + axis + two)
     ok("sweep", "study.toml", "--out", "store", "--watch", "w.html")
-    page = (tmp_path / "w.html").read_text(encoding="utf-8")
+    page = (here / "w.html").read_text(encoding="utf-8")
     for name in ("Near nodes: tcp=newreno", "Near nodes: tcp=vegas", "far: tcp=newreno", "far: tcp=vegas"):
         assert page.count(name) == 1
 

@@ -12,7 +12,6 @@ from short import SHORT, ok
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
 
 OF_A = SHORT | {"mac": {"dcf": {"standard": "a"}, "rate_control": "minstrel_ht"}}
 RECORDED = OF_A | {"measure": {"rates": True}}
@@ -55,9 +54,8 @@ measures = ["changes"]
 """
 
 
-def test_a_study_measures_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, chain("1 s", more='[mac]\ndcf.standard = "a"\n[measure]\nrates = true\n'), STUDY)
+def test_a_study_measures_them(here: Path) -> None:
+    write(here, chain("1 s", more='[mac]\ndcf.standard = "a"\n[measure]\nrates = true\n'), STUDY)
     ok("sweep", "study.toml", "--out", "store")
     for row in load_results("study.toml", out="store", measures="changes").to_dict("records"):
         only = {"mac.rate_control": row["control"]}

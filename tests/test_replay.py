@@ -120,14 +120,11 @@ def test_a_recording_is_the_same_each_time(short: Path, tmp_path: Path) -> None:
         (["-o", "x.pdf"], "x.pdf: expected a name that ends in .html, or in .hopyard-replay for the recording alone"),
     ],
 )
-def test_what_cannot_be_shown_is_an_error(
-    arguments: list[str], told: str, short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_shown_is_an_error(arguments: list[str], told: str, short: Path, here: Path) -> None:
     result = command("replay", short, *arguments)
     assert result.exit_code in (2, 3)
     assert told in result.output
-    assert list(tmp_path.iterdir()) == [short]
+    assert list(here.iterdir()) == [short]
 
 
 def test_where_no_page_can_be_is_known_before_the_run(

@@ -211,13 +211,10 @@ def test_there_are_no_more_threads_than_runs() -> None:
         ({"out": "o", "format": "xls"}, "results are written as parquet or csv, not 'xls'"),
     ],
 )
-def test_what_cannot_be_run_is_named_first(
-    given: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_run_is_named_first(given: dict[str, Any], said: str, here: Path) -> None:
     with pytest.raises((TypeError, ValueError), match=re.escape(said)):
         hopyard.run(Scenario(CHAIN), **given)
-    assert not list(tmp_path.iterdir()), "nothing was run"
+    assert not list(here.iterdir()), "nothing was run"
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

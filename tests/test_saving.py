@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import shutil
-import sqlite3
 import sys
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import hopyard
@@ -16,7 +14,7 @@ from hopyard import Results, Scenario
 from hopyard.errors import StoreError
 from hopyard.store.reading import Reader
 from hopyard.tables.names import TABLES
-from short import SHORT, TCPS, finished, ok, python, refused
+from short import SHORT, TCPS, finished, ok, python, refused, sql
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,8 +76,7 @@ def test_runs_that_do_not_belong_together_are_not_saved_together(tmp_path: Path,
     one, two = tmp_path / "one", tmp_path / "two"
     results = hopyard.run(Scenario(SHORT), runs=1, out=one)
     shutil.copytree(one, two)
-    with closing(sqlite3.connect(one / "results.sqlite")) as store, store:
-        store.execute(f"UPDATE runs SET {change}")
+    sql(one, f"UPDATE runs SET {change}")
     with pytest.raises(ValueError, match=words):
         Results.load(one).save(two)
     assert Results.load(two).flows.equals(results.flows)
@@ -88,10 +85,8 @@ def test_runs_that_do_not_belong_together_are_not_saved_together(tmp_path: Path,
 def test_failed_runs_are_saved_as_such(tmp_path: Path) -> None:
     one = tmp_path / "one"
     hopyard.run(Scenario(SHORT), runs=2, out=one)
-    with closing(sqlite3.connect(one / "results.sqlite")) as store, store:
-        store.execute("UPDATE runs SET state = 'failed', digest = NULL, error = 'e' WHERE run = 1")
-        for table in ("flows", "nodes", "drops", "overhead"):
-            store.execute(f"DELETE FROM {table} WHERE run = 1")
+    sql(one, "UPDATE runs SET state = 'failed', digest = NULL, error = 'e' WHERE run = 1")
+    sql(one, *(f"DELETE FROM {table} WHERE run = 1" for table in ("flows", "nodes", "drops", "overhead")))
     Results.load(one).save(tmp_path / "two")
     saved = Results.load(tmp_path / "two")
     assert [(each.run, each.error) for each in saved.failures] == [(1, "e")]
@@ -235,13 +230,9 @@ def test_helpers_of_two_folders_are_told_apart(tmp_path: Path) -> None:
 def test_results_of_a_build_that_read_scenarios_in_another_way_are_refused_in_words(tmp_path: Path) -> None:
     out = tmp_path / "o"
     hopyard.run(Scenario(SHORT), runs=1, out=out)
-    with closing(sqlite3.connect(out / "results.sqlite")) as store:
-        tables = store.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        for (table,) in tables:
-            columns = [row[1] for row in store.execute(f"PRAGMA table_info({table})")]
-            if "config" in columns:
-                store.execute(f"UPDATE {table} SET config = '0123456789abcdef'")
-        store.commit()
+    for (table,) in sql(out, "SELECT name FROM sqlite_master WHERE type = 'table'"):
+        if "config" in [row[1] for row in sql(out, f"PRAGMA table_info({table})")]:
+            sql(out, f"UPDATE {table} SET config = '0123456789abcdef'")
     loaded = Results.load(out)
     assert len(loaded.flows) == 1
     words = "can be read, but neither saved nor continued by this build; make the runs anew"

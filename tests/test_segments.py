@@ -311,22 +311,21 @@ def test_results_without_segments_are_not_drawn() -> None:
         hopyard.run(Scenario(SHORT), runs=1).plot_segments()
 
 
-def test_the_command_records_and_draws(short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_records_and_draws(short: Path, here: Path) -> None:
     # A file after --segments is no list of flows.
     for arguments in (("--segments", short), (short, "--segments", "0"), (short, "--segments=0")):
         assert "segments.parquet" in ok("run", *arguments, "--runs", 1, "--force", "--out", "out").stdout
         assert set(Results.load("out").segments["flow"].to_pylist()) == {0}
     ok("run", short, "--runs", 1, "--segments")
-    assert (tmp_path / "results" / "short" / "segments.parquet").exists()
+    assert (here / "results" / "short" / "segments.parquet").exists()
     whole = command("plot", "out", "--segments")
     assert (whole.exit_code, whole.stdout.strip()) == (0, "out/segments.png")
     part = command("plot", "out", "--segments", "--flow", 0, "--run", 0, "--from", "1 s")
     assert part.stdout.strip() == "out/segments-run0-flow0.png"
     ok("plot", "out", "--segments", "--to", "1s", "--unit", "segments", "-o", "a.svg")
-    assert (tmp_path / "a.svg").read_text().startswith("<?xml")
+    assert (here / "a.svg").read_text().startswith("<?xml")
     assert "segments.png" in command("run", short, "--runs", 1, "--segments", "--plot", "--out", "drawn").stdout
-    assert (tmp_path / "drawn" / "segments.png").exists()
+    assert (here / "drawn" / "segments.png").exists()
     ok("run", "drawn", "--runs", 2, "--segments", "--quiet")
     assert set(Results.load("drawn").segments["run"].to_pylist()) == {0, 1}
 

@@ -18,7 +18,7 @@ from hopyard import Completion, Datagram, Scenario, Simulation, SimulationError
 from hopyard.tables.names import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from short import SHORT
+from short import SHORT, sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,12 +81,8 @@ def test_random_steps_change_nothing(steps: list[int], routing: str) -> None:
 
 
 def test_the_digest_is_that_of_a_stored_run(tmp_path: Path) -> None:
-    from contextlib import closing
-    from sqlite3 import connect
-
     hopyard.run(SHORT, runs=[2], out=tmp_path / "out")
-    with closing(connect(tmp_path / "out" / "results.sqlite")) as store:
-        ((expected,),) = store.execute("SELECT digest FROM runs").fetchall()
+    ((expected,),) = sql(tmp_path / "out", "SELECT digest FROM runs")
     with hopyard.start(SHORT, run=2) as simulation:
         assert digest(simulation) == expected
 

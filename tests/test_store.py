@@ -18,16 +18,14 @@ import hopyard
 import kills
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from hopyard import Results, Scenario, _core
-from hopyard.cli.main import main
 from hopyard.errors import StoreError
 from hopyard.scenario.plan import plan
 from hopyard.store.folder import Folder
 from hopyard.store.folder_check import FolderError
 from hopyard.store.store import Store
 from hopyard.tables.names import TABLES
-from short import SHORT, TCPS, command, ok, process, refused
+from short import SHORT, TCPS, command, ok, process, refused, sql
 
 
 def test_a_folder_gives_back_what_was_measured(tmp_path: Path) -> None:
@@ -162,8 +160,7 @@ def test_the_default_folder_is_a_safe_name_of_its_own(short: Path, monkeypatch: 
     monkeypatch.chdir(short.parent)
     name = 'name="..[x] $y z"'
     for seed in (1, 2, 1):
-        line = ["run", short, "--set", name, "--seed", seed, "--series", "cwnd"]
-        ok(*line)
+        ok("run", short, "--set", name, "--seed", seed, "--series", "cwnd")
     assert {path.name for path in Path("results").iterdir()} == {"x_y_z", "x_y_z-2"}
 
 
@@ -362,8 +359,8 @@ class Sometimes(CongestionControl):
 """
 
 
-def test_a_failed_run_is_kept_with_what_makes_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_a_failed_run_is_kept_with_what_makes_it_again() -> None:
     Path("sometimes.py").write_text(FAILS)
     Path("s.toml").write_text(Scenario(SHORT).to_toml())
     line = ["run", "s.toml", "--set", "flow.tcp=sometimes:Sometimes", "--runs", 12, "--out", "o"]
@@ -426,8 +423,7 @@ def test_folders_are_shown_and_merged_without_a_simulation(short: Path, tmp_path
 def test_a_run_of_another_version_is_not_mixed_in(short: Path, tmp_path: Path) -> None:
     out = tmp_path / "o"
     command("run", short, "--out", out)
-    with closing(sqlite3.connect(out / "results.sqlite")) as store, store:
-        store.execute("UPDATE runs SET version = '0.0.9'")
+    sql(out, "UPDATE runs SET version = '0.0.9'")
     assert "of Hopyard 0.0.9" in refused("run", short, "--runs", 5, "--out", out).stderr
 
 
@@ -485,8 +481,7 @@ def test_saved_results_are_a_store(tmp_path: Path) -> None:
 
 def test_a_scenario_comes_from_the_standard_input(short: Path) -> None:
     text = short.read_text().replace('name = "short"\n', "")
-    done = CliRunner().invoke(main, ["run", "-", "--json", "--runs", "1"], input=text)
-    assert done.exit_code == 0, done.output
+    done = ok("run", "-", "--json", "--runs", 1, input=text)
     assert json.loads(done.stdout)["cases"][0]["scenario"] == "stdin"
 
 

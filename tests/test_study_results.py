@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import sqlite3
 import subprocess
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from hopyard.errors import StoreError
 from hopyard.study import load
 from hopyard.study.points import points
 from hopyard.study.sweep import Until, sweep
-from short import command, finished, ok, refused
+from short import command, finished, ok, refused, sql
 
 CHAIN = chain("1 s")
 STUDY = """
@@ -49,12 +47,6 @@ def _sweep(*arguments: str) -> None:
     ok("sweep", "study.toml", "--out", "store", *arguments)
 
 
-def _execute(folder: Path, query: str) -> None:
-    with closing(sqlite3.connect(folder / "store" / "results.sqlite")) as connection:
-        connection.execute(query)
-        connection.commit()
-
-
 def test_measures_of_one_title_have_columns_of_their_own(folder: Path) -> None:
     _sweep()
     for each in ([], ["--each"]):
@@ -73,7 +65,7 @@ def test_a_run_whose_rows_are_gone_is_missing_and_not_zero(folder: Path) -> None
     _sweep()
     before = load_results("study.toml", out="store", measures="goodput")
     config = before["config"][0]
-    _execute(folder, f"DELETE FROM flows WHERE run = 1 AND config = '{config}'")
+    sql(folder / "store", f"DELETE FROM flows WHERE run = 1 AND config = '{config}'")
     result = command("results", "study.toml", "--out", "store", "--each")
     assert "warning: left out: run 1 of sender=NewReno: flows has 0 rows, and 1 were" in result.output
     after = load_results("study.toml", out="store", measures="goodput")
@@ -193,7 +185,7 @@ def test_wrong_choices_are_named(folder: Path) -> None:
         assert expected in refused("plot", "study.toml", "--out", "store", "--x", x).output
     for option, value in (("--most", 5), ("--until-measure", "delay")):
         assert f"{option} needs --until" in refused("sweep", "study.toml", "--out", "store", option, value).output
-    _execute(folder, "UPDATE meta SET value = '999' WHERE key = 'format'")
+    sql(folder / "store", "UPDATE meta SET value = '999' WHERE key = 'format'")
     result = refused("results", "study.toml", "--out", "store")
     assert "has format 999: expected format 1, that of Hopyard" in result.output
     assert "a newer version of Hopyard has made it" in result.output
@@ -253,8 +245,8 @@ def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> No
     assert "until an interval was narrow enough in 1 configuration; means of these are" in audit
 
 
-def test_points_of_one_movement_are_compared_run_by_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_points_of_one_movement_are_compared_run_by_run() -> None:
     Path("chain.toml").write_text(CHAIN)
     axes = '[axes.hops]\nkey = "nodes.count"\nvalues = [3, 4]\n'
     axes += '[axes.sender]\nkey = "flow.tcp"\nvalues = ["newreno", "vegas", "cubic"]\n'
