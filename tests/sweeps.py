@@ -12,6 +12,7 @@ from hopyard.study.figures import Source
 from hopyard.study.points import points
 from hopyard.study.sweep import Outcome, sweep
 from hopyard.study.values import Values
+from short import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,3 +47,12 @@ def made(folder: Path, text: str | None = None, **options: Any) -> Iterator[Sour
 def verdicts(source: Source) -> list[Verdict]:
     """The claims of a study, judged by its results."""
     return judged(source.study, source.points, source.values)
+
+
+def refusal(folder: Path, text: str) -> str:
+    """What `check` says of a study, which a sweep refuses too before its first run."""
+    (folder / "study.toml").write_text(text)
+    said = refused("check", folder / "study.toml").output
+    refused("sweep", folder / "study.toml")
+    assert not (folder / "results").exists()
+    return str(said)

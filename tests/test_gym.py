@@ -17,16 +17,15 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from hopyard.gym import OBSERVED, Flows, Window, Windows
 from pettingzoo.test import parallel_api_test, parallel_seed_test
-from short import python
+from short import SHORT, python
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CHAIN: dict[str, Any] = {
+CHAIN: dict[str, Any] = SHORT | {
     "name": "chain",
     "duration": "12 s",
     "nodes": {"count": 5, "spacing": "200 m"},
-    "radio": {"receive": "250 m", "sense": "550 m"},
     "flow": [{"from": 0, "to": 4, "tcp": "newreno"}, {"from": 4, "to": 0, "start": "2 s"}],
 }
 #: 1 Mbit/s and 20 ms each way.

@@ -16,18 +16,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hopyard import Scenario, _core
-from short import finished, python
+from short import SHORT, finished, python
 
 if TYPE_CHECKING:
     from hopyard.terminal.progress import Progress
 
     Taken: TypeAlias = tuple[list[_core.Run], dict[str, _core.Table]]
 
-CHAIN = {
+CHAIN = SHORT | {
     "name": "chain",
     "duration": "10 s",
     "nodes": {"count": 4, "spacing": "200 m"},
-    "radio": {"receive": "250 m", "sense": "550 m"},
     "flow": [{"from": 0, "to": 3}],
 }
 

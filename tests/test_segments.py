@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: A short queue and a large window: segments are lost, and the receiver reports which.
-LOSSY: dict[str, Any] = {
+LOSSY: dict[str, Any] = SHORT | {
     "name": "lossy",
     "duration": "8 s",
     "nodes": {"count": 4, "spacing": "200 m"},
-    "radio": {"receive": "250 m", "sense": "550 m"},
     "link": {"queue_length": 5},
     "tcp": {"window": 64},
     "flow": [{"from": 0, "to": 3, "tcp": "sack"}, {"from": 3, "to": 0, "start": "1 s"}],

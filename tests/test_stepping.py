@@ -316,13 +316,7 @@ def test_ctrl_c_stops_between_two_events() -> None:
     assert shown == "True\n", errors
 
 
-OUTSIDE = {
-    "name": "outside",
-    "duration": "10 s",
-    "nodes": {"count": 3, "spacing": "200 m"},
-    "radio": {"receive": "250 m", "sense": "550 m"},
-    "flow": [{"from": 2, "to": 0}],
-}
+OUTSIDE = SHORT | {"name": "outside", "duration": "10 s", "flow": [{"from": 2, "to": 0}]}
 
 
 def checksum(data: bytes) -> int:

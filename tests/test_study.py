@@ -97,7 +97,6 @@ expect = "decreasing"
 along = "hops"
 """
 STUDY = AXES + MORE
-PUBLISHED = STUDY.replace("runs = 3", 'runs = 3\npublished = "published.csv"')
 
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -484,7 +483,7 @@ def test_a_figure_of_differences_has_the_means_of_the_pairs(folder: Path, kind: 
 
 def test_a_report(folder: Path) -> None:
     (folder / "published.csv").write_text("hops,sender,measure,value\n2,NewReno,goodput,500\n3,Vegas,goodput,1\n")
-    loaded(folder, PUBLISHED)
+    loaded(folder, STUDY.replace("runs = 3", 'runs = 3\npublished = "published.csv"'))
     ok("sweep", "study.toml", "-q")
     ok("report", "study.toml")
     where = folder / "results" / folder.name / "report"
@@ -516,30 +515,6 @@ def test_a_report(folder: Path) -> None:
     lines = (folder / "both" / "published.csv").read_text().splitlines()
     assert lines[0].startswith("hops,measure,value,point,ours")
     assert [line.split(",")[3] for line in lines[1:]] == ["sender=NewReno", "sender=Vegas"]
-
-
-def test_wrong_published_values(folder: Path) -> None:
-    (folder / "published.csv").write_text("hops,measure,value\n2,goodput,much\n")
-    loaded(folder, PUBLISHED)
-    said = refused("sweep", "study.toml", "-q").output
-    assert "published.csv:2: value: expected a number, found 'much'" in said
-    assert not (folder / "results").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("hop,measure,value\n2,goodput,1\n", "column hop: no axis is called so; did you mean 'hops'"),
-        ("hops,measure,value\n2,goodputt,1\n", "no measure is called 'goodputt'"),
-        ("hops,measure,value\n7,goodput,1\n", "the axis hops has no value '7'"),
-        ("hops,measure,value\n2,goodput,1\n2,goodput,2\n", "there is a row of this measure"),
-        ("hops,measure\n2,goodput\n", "there is no column value"),
-    ],
-)
-def test_published_values_that_fit_no_point(folder: Path, text: str, expected: str) -> None:
-    (folder / "published.csv").write_text(text)
-    loaded(folder, PUBLISHED)
-    assert expected in refused("check", "study.toml").output
 
 
 def test_a_trend_follows_the_values_of_the_axis(folder: Path) -> None:

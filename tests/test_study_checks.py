@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from chains import SENDERS, chain
 from hopyard.study import StudyError, load
-from short import ok, refused
+from hopyard.study.published import read
+from short import ok
+from sweeps import loaded, refusal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,17 +40,7 @@ expect = "less"
 case = {{ sender = "Vegas" }}
 than = {{ sender = "NewReno" }}
 """
-HEAD = "sender,measure,value\n"
-
-
-def _refused(folder: Path, text: str) -> str:
-    """What `check` says of a study, which a sweep refuses too before its first run."""
-    (folder / "study.toml").write_text(text)
-    result = refused("check", "study.toml")
-    assert "Traceback" not in result.output
-    refused("sweep", "study.toml")
-    assert not (folder / "results").exists()
-    return str(result.output)
+PUBLISHED = STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
 
 
 @pytest.mark.parametrize(
@@ -168,7 +160,7 @@ def _refused(folder: Path, text: str) -> str:
 )
 def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str) -> None:
     assert old in STUDY
-    assert expected in _refused(folder, STUDY.replace(old, new, 1))
+    assert expected in refusal(folder, STUDY.replace(old, new, 1))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +176,7 @@ def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str)
     ],
 )
 def test_a_study_that_is_no_toml_is_a_study(folder: Path, old: str, new: str, expected: str) -> None:
-    said = _refused(folder, STUDY.replace(old, new, 1))
+    said = refusal(folder, STUDY.replace(old, new, 1))
     assert expected in said
     assert said.count("\n") == 1
 
@@ -218,7 +210,7 @@ def _counting(table: str, where: str) -> str:
     ],
 )
 def test_a_value_that_no_row_can_have(folder: Path, table: str, where: str, expected: str) -> None:
-    assert expected in _refused(folder, _counting(table, where))
+    assert expected in refusal(folder, _counting(table, where))
 
 
 @pytest.mark.parametrize(
@@ -231,8 +223,8 @@ def test_a_value_that_no_row_can_have(folder: Path, table: str, where: str, expe
     ],
 )
 def test_a_value_of_no_kind_is_one_problem(folder: Path, value: str, said: str) -> None:
-    of_rows = _refused(folder, _counting("flows", f"transport = {value}"))
-    of_points = _refused(folder, STUDY.replace('case = { sender = "Vegas" }', f"case = {{ sender = {value} }}"))
+    of_rows = refusal(folder, _counting("flows", f"transport = {value}"))
+    of_points = refusal(folder, STUDY.replace('case = { sender = "Vegas" }', f"case = {{ sender = {value} }}"))
     assert said in of_rows
     assert "claim.0.case.sender: expected a text, a number, true or false or a list" in of_points
     for output, line in ((of_rows, 25), (of_points, 26)):
@@ -259,10 +251,10 @@ def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
 
 
 def test_one_problem_of_many_points_is_told_once(folder: Path) -> None:
-    said = _refused(folder, STUDY.replace("tcp.segment_size", "tcp.segment_sizee"))
+    said = refusal(folder, STUDY.replace("tcp.segment_size", "tcp.segment_sizee"))
     assert said.count("has no key `segment_sizee`") == 1
     assert "and so in 3 further points" in said
-    said = _refused(folder, STUDY.replace('"500 B"', '"500 X"').replace('"1000 B"', '"9 X"'))
+    said = refusal(folder, STUDY.replace('"500 B"', '"500 X"').replace('"1000 B"', '"9 X"'))
     assert said.count("and so in 1 further point") == 2
 
 
@@ -270,17 +262,17 @@ def test_a_claim_over_no_point(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY)
     ok("check", "study.toml")
     skip = '[experiment.main]\nskip = [{ sender = "Vegas" }]\n[[claim]]'
-    said = _refused(folder, STUDY.replace("[[claim]]", skip))
+    said = refusal(folder, STUDY.replace("[[claim]]", skip))
     assert "claim less: it is about no point" in said
     trend = STUDY.replace("case = {", 'along = "size"\ncase = { size = "500 B" }\nwhere = {')
     trend = trend.replace('"less"\nalong', '"increasing"\nalong').partition("than =")[0]
-    assert "claim less: its points have one value of size alone" in _refused(folder, trend)
+    assert "claim less: its points have one value of size alone" in refusal(folder, trend)
 
 
 def test_a_claim_over_two_axes_is_about_all_of_its_points(folder: Path) -> None:
     # Vegas with 1000 B differs from no point with 1000 B in the size alone.
     two = STUDY.replace('than = { sender = "NewReno" }', 'than = { size = "1000 B" }')
-    said = _refused(folder, two)
+    said = refusal(folder, two)
     assert "claim less: case is of the axis sender and than of the axis size" in said
     assert "sender=Vegas, size=1000 B is compared with nothing" in said
     for all_of_them in (
@@ -300,11 +292,16 @@ def test_a_claim_over_two_axes_is_about_all_of_its_points(folder: Path) -> None:
         (b"sender,measure,value\nVegas,goodput,1,2\n", "published.csv:2: expected 3 values, found more"),
         (b'sender,measure,value\n"two\nlines",goodput,1\n', "published.csv:3: the axis sender has no value"),
         (b"sender,measure,value,value\nVegas,goodput,1,1\n", "two columns are called 'value'"),
+        (b"sendr,measure,value\nVegas,goodput,1\n", "column sendr: no axis is called so; did you mean 'sender'"),
+        (b"sender,measure,value\nVegas,goodputt,1\n", "no measure is called 'goodputt'"),
+        (b"sender,measure,value\nReno,goodput,1\n", "the axis sender has no value 'Reno'"),
+        (b"sender,measure,value\nVegas,goodput,1\nVegas,goodput,2\n", "there is a row of this measure"),
+        (b"sender,measure\nVegas,goodput\n", "there is no column value"),
     ],
 )
 def test_published_values_that_cannot_be_read(folder: Path, content: bytes, expected: str) -> None:
     (folder / "published.csv").write_bytes(content)
-    assert expected in _refused(folder, STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"'))
+    assert expected in refusal(folder, PUBLISHED)
 
 
 @pytest.mark.parametrize(
@@ -324,14 +321,11 @@ def test_published_values_that_cannot_be_read(folder: Path, content: bytes, expe
     ],
 )
 def test_published_values_have_units(folder: Path, measure: str, value: str, unit: str, expected: float | str) -> None:
-    text = STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
     (folder / "published.csv").write_text(f"sender,measure,value,unit\nVegas,{measure},{value},{unit}\n")
     if isinstance(expected, str):
-        assert expected in _refused(folder, text)
+        assert expected in refusal(folder, PUBLISHED)
         return
-    (folder / "study.toml").write_text(text)
-    from hopyard.study.published import read
-
+    (folder / "study.toml").write_text(PUBLISHED)
     published = read(load("study.toml"))
     assert published is not None
     assert published.value(measure, {"sender": "Vegas"}) == pytest.approx(expected)
@@ -340,15 +334,12 @@ def test_published_values_have_units(folder: Path, measure: str, value: str, uni
 
 
 def test_long_fields_and_marks_of_editors_are_read(folder: Path) -> None:
-    text = STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
-    (folder / "study.toml").write_text("\ufeff" + text, encoding="utf-8")
+    (folder / "study.toml").write_text("\ufeff" + PUBLISHED, encoding="utf-8")
     source = "x" * 200_000
     (folder / "published.csv").write_text(
         f"\ufeffsender,measure,value,source\nVegas,goodput,1,{source}\n", encoding="utf-8"
     )
     ok("check", "study.toml")
-    from hopyard.study.published import read
-
     published = read(load("study.toml"))
     assert published is not None
     assert published.value("goodput", {"sender": "Vegas"}) == 1
@@ -366,7 +357,6 @@ def test_an_error_of_a_study_has_all_problems(folder: Path) -> None:
     text = STUDY.replace('since = "0.1 s"', 'since = "9 s"').replace(
         'id = "less"', 'id = "less"\nmean_over = ["size", "size"]'
     )
-    (folder / "study.toml").write_text(text)
     with pytest.raises(StudyError) as caught:
-        load("study.toml")
+        loaded(folder, text)
     assert len(caught.value.problems) == 2

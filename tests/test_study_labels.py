@@ -11,7 +11,7 @@ from hopyard.study import StudyError, load
 from hopyard.study.file import unit_of
 from hopyard.study.published import read
 from short import command, refused
-from sweeps import swept
+from sweeps import refusal, swept
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,35 +84,30 @@ of = "goodput[web.answers]"
     ],
 )
 def test_a_wrong_measure_of_labelled_flows(folder: Path, name: str, said: str) -> None:
-    (folder / "study.toml").write_text(f'{STUDY}[measure.m]\nmeasure = "{name}"\n')
-    assert said in refused("check", "study.toml").output
+    assert said in refusal(folder, f'{STUDY}[measure.m]\nmeasure = "{name}"\n')
 
 
 @pytest.mark.parametrize(
-    ("more", "line", "said"),
+    ("more", "said"),
     [
-        ('[measure.m]\nmeasure = "page_time[wbe]"\n', 8, "measure.m: page_time[wbe] needs a flow with the label 'wbe'"),
-        ('[measure.m]\ncompare = "page_time[wbe]"\namong = "think"\nreduce = "rank"\n', 8, "measure.m: page_time[wbe]"),
-        ('[measure.m]\nmeasure = "delay"\nof = "goodput[wbe]"\n', 8, "measure.m: goodput[wbe]"),
-        ('[measure.m]\nmeasure = "delay"\nplus = "delay[wbe]"\n', 8, "measure.m: delay[wbe]"),
-        ('[measure.m]\nmeasure = "delay"\nless = "delay[wbe]"\n', 8, "measure.m: delay[wbe]"),
+        ('measure = "page_time[wbe]"\n', "measure.m: page_time[wbe] needs a flow with the label 'wbe'"),
+        ('compare = "page_time[wbe]"\namong = "think"\nreduce = "rank"\n', "measure.m: page_time[wbe]"),
+        ('measure = "delay"\nof = "goodput[wbe]"\n', "measure.m: goodput[wbe]"),
+        ('measure = "delay"\nplus = "delay[wbe]"\n', "measure.m: delay[wbe]"),
+        ('measure = "delay"\nless = "delay[wbe]"\n', "measure.m: delay[wbe]"),
     ],
 )
-def test_a_label_that_no_flow_has_is_refused_before_the_runs(folder: Path, more: str, line: int, said: str) -> None:
-    (folder / "study.toml").write_text(STUDY + more)
-    result = refused("check", "study.toml")
-    assert f"study.toml:{line}: {said}" in result.output
-    assert "did you mean 'web'? There are video, video.answers, web, web.answers" in result.output
-    refused("sweep", "study.toml")
-    assert not (folder / "results").exists()
+def test_a_label_that_no_flow_has_is_refused_before_the_runs(folder: Path, more: str, said: str) -> None:
+    output = refusal(folder, f"{STUDY}[measure.m]\n{more}")
+    assert f"study.toml:8: {said}" in output
+    assert "did you mean 'web'? There are video, video.answers, web, web.answers" in output
 
 
 def test_a_shown_measure_that_no_run_has_is_refused_before_the_runs(folder: Path) -> None:
     shown = STUDY.replace("runs = 2", 'runs = 2\nmeasures = ["page_time[web]", "page_time[wbe]", "energy"]')
-    (folder / "study.toml").write_text(shown)
-    result = refused("check", "study.toml")
-    assert "study.toml:5: measures: page_time[wbe] needs a flow with the label 'wbe'" in result.output
-    assert "study.toml:5: measures: energy needs an energy.model other than off" in result.output
+    output = refusal(folder, shown)
+    assert "study.toml:5: measures: page_time[wbe] needs a flow with the label 'wbe'" in output
+    assert "study.toml:5: measures: energy needs an energy.model other than off" in output
 
 
 def test_a_sweep_until_a_measure_is_narrow_needs_a_label_that_is_there(folder: Path) -> None:

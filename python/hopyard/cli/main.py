@@ -356,7 +356,7 @@ def show(
     "measures",
     metavar="M1,M2",
     multiple=True,
-    callback=cli_plot.named_measures,
+    callback=cli_study.named_measures,
     shell_complete=completion.measures,
     help="Measures; those of a study too.  [default: goodput]",
 )

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 MEANS, OF_RUN = ("lines", "bars", "box", "cdf"), ("map", "timeline")
 
 
-def named_measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
-    """Reads `A,B`; whether there are such measures depends on the study."""
-    return [name.strip() for text in given for name in text.split(",")]
-
-
 def of_plots(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of `hopyard plot` that place the axes of a study."""
     options = [

@@ -12,7 +12,7 @@ import click
 
 from hopyard.cli.options import WIDTH
 from hopyard.cli.output import FAILED, NOT_WRITTEN, of, say
-from hopyard.cli.points import Chosen, read_only, stored_points, tell, tell_absent
+from hopyard.cli.points import TOLD, Chosen, read_only, stored_points, tell, tell_absent
 from hopyard.errors import StoreError
 from hopyard.files import check_folder
 from hopyard.terminal import signals
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _OF_STUDIES = re.compile(r"^\s*(\[+\s*(axes|experiment|claim)\b|(scenario|axes)\s*=)", re.MULTILINE)
 #: The exit code of a sweep that ended with intervals that are too wide.
 WIDE = 4
-#: How many failures and points are told one by one.
-TOLD = 5
 
 
 def _share(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
@@ -46,7 +44,8 @@ def _share(_context: click.Context, _option: click.Parameter, given: str | None)
     return share
 
 
-def _measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
+def named_measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
+    """Reads `A,B`; whether there are such measures depends on the study."""
     return [name.strip() for text in given for name in text.split(",")]
 
 
@@ -139,7 +138,7 @@ _MEASURE = click.option(
     "measures",
     multiple=True,
     metavar="M1,M2",
-    callback=_measures,
+    callback=named_measures,
     help="Measures, of Hopyard or of the study; those that the study names otherwise.",
 )
 
