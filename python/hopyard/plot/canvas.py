@@ -178,8 +178,9 @@ def width_of(given: str | float | None) -> float | None:
     return width
 
 
-def on_page(width: float | None, draw: Callable[[], Plot]) -> Plot:
-    """A figure for a page of this width in inches, with letters of 8 points; for a screen if there is none."""
+def on_page(given: str | float | None, draw: Callable[[], Plot]) -> Plot:
+    """A figure for a page of this width (see `width_of`), with letters of 8 points; for a screen if there is none."""
+    width = width_of(given)
     if width is None:
         return draw()
     token = _page.set(width)
