@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from errno import EDQUOT, EFBIG, EIO, ELOOP, ENOSPC
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,24 +69,7 @@ class ScenarioError(ValueError):
         return self.shown
 
 
-class _WithResults(Exception):  # noqa: N818  It is a part of errors.
-    """An error of some of the runs, with the results of the others."""
-
-    #: A `hopyard.Results`, of which this module knows nothing; none where no run was finished.
-    results: Any = None
-    _further: str
-
-    @classmethod
-    def of(cls, faults: Sequence[object], results: object) -> Self:
-        """The error that reports these faults, with the results of the finished runs."""
-        first, *others = faults
-        more = f"\n{len(others)} further {cls._further}" if others else ""
-        error = cls(f"{first}{more}")
-        error.results = results
-        return error
-
-
-class SimulationError(_WithResults, RuntimeError):
+class SimulationError(RuntimeError):
     """Runs failed: `results` has the finished runs, and `results.failures` the failed ones.
 
     Either a congestion control written by the user raised an error, and the message names its line;
@@ -94,13 +77,33 @@ class SimulationError(_WithResults, RuntimeError):
     run.
     """
 
-    _further = "runs failed"
+    #: A `hopyard.Results`, of which this module knows nothing; none where no run was finished.
+    results: Any = None
+
+    @classmethod
+    def of(cls, failures: Sequence[object], results: object) -> SimulationError:
+        """The error that reports these failures, with the results of the finished runs."""
+        first, *others = failures
+        more = f"\n{len(others)} further runs failed" if others else ""
+        error = cls(f"{first}{more}")
+        error.results = results
+        return error
 
 
-class CaptureError(_WithResults, OSError):
+class CaptureError(OSError):
     """Captures could not be written: `results` has the finished runs, which they do not change."""
 
-    _further = "captures could not be written"
+    #: A `hopyard.Results`, of which this module knows nothing; none where no run was finished.
+    results: Any = None
+
+    @classmethod
+    def of(cls, errors: Sequence[str], results: object) -> CaptureError:
+        """The error that reports these errors of captures."""
+        first, *others = errors
+        more = f"\n{len(others)} further captures could not be written" if others else ""
+        error = cls(f"{first}{more}")
+        error.results = results
+        return error
 
 
 class StoreError(OSError):
