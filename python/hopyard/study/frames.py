@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 from hopyard import _core
 from hopyard.errors import StoreError, path_of
@@ -49,26 +49,39 @@ def in_pandas(table: pa.Table) -> pd.DataFrame:
     return frame
 
 
-class _Chosen(TypedDict, total=False):
-    """What is read: the arguments of `load_results` beside its first and its last."""
-
-    out: str | PathLike[str] | None
-    quick: bool
-    seed: int | None
-    only: Mapping[str, Scalar | list[Scalar]] | None
-    measures: str | Iterable[str]
-
-
 @overload
 def load_results(
-    source: str | PathLike[str], *, frame: Literal["pandas"] = ..., **chosen: Unpack[_Chosen]
+    source: str | PathLike[str],
+    *,
+    out: str | PathLike[str] | None = ...,
+    quick: bool = ...,
+    seed: int | None = ...,
+    only: Mapping[str, Scalar | list[Scalar]] | None = ...,
+    measures: str | Iterable[str] = ...,
+    frame: Literal["pandas"] = ...,
 ) -> pd.DataFrame: ...
 @overload
 def load_results(
-    source: str | PathLike[str], *, frame: Literal["polars"], **chosen: Unpack[_Chosen]
+    source: str | PathLike[str],
+    *,
+    out: str | PathLike[str] | None = ...,
+    quick: bool = ...,
+    seed: int | None = ...,
+    only: Mapping[str, Scalar | list[Scalar]] | None = ...,
+    measures: str | Iterable[str] = ...,
+    frame: Literal["polars"],
 ) -> pl.DataFrame: ...
 @overload
-def load_results(source: str | PathLike[str], *, frame: Literal["pyarrow"], **chosen: Unpack[_Chosen]) -> pa.Table: ...
+def load_results(
+    source: str | PathLike[str],
+    *,
+    out: str | PathLike[str] | None = ...,
+    quick: bool = ...,
+    seed: int | None = ...,
+    only: Mapping[str, Scalar | list[Scalar]] | None = ...,
+    measures: str | Iterable[str] = ...,
+    frame: Literal["pyarrow"],
+) -> pa.Table: ...
 def load_results(
     source: str | PathLike[str],
     *,
