@@ -10,7 +10,7 @@ import hopyard
 import pytest
 from hopyard.kernels import build, cache
 from short import refused
-from test_kernels import TWO, add
+from test_kernels import add, two
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +127,7 @@ def test_a_kernel_with_patches_of_the_user_has_a_name_and_a_key_of_its_own(
         with pytest.raises(ValueError, match="one with patches such as"):
             cache.newest(wrong)
     with pytest.raises(hopyard.ScenarioError, match=r"(?s)no kernel 6\.1\+0123abcd|expected \"6\.1\""):
-        hopyard.run(hopyard.Scenario(**{**TWO, "linux": {"version": "6.1+0123abcg"}}))
+        hopyard.run(two(linux={"version": "6.1+0123abcg"}))
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="there is no patch")

@@ -24,7 +24,7 @@ from hopyard.kernels import cache, check
 from short import command, ok, refused, sql
 from test_docs import DOCS, blocks
 from test_kernel_builds import waited
-from test_kernels import TWO
+from test_kernels import TWO, two, two_in
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def kernel() -> cache.Built:
 
 @pytest.mark.usefixtures("kernel")
 def test_both_stacks_are_compared_in_one_table() -> None:
-    scenario = hopyard.Scenario(**TWO)
+    scenario = two()
     settings = {"flow.stack": ["hopyard", "linux"]}
     results = hopyard.run(scenario, set=settings, series=["cwnd", "goodput"])
     assert len(results.cases) == 2
@@ -61,7 +61,6 @@ def test_both_stacks_are_compared_in_one_table() -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("kernel")
 def test_a_parameter_that_the_kernel_lacks_is_named_before_a_run(tmp_path: Path) -> None:
-    file = tmp_path / "two.toml"
     for sysctl, why in (
         ("net.ipv4.tcp_sock=0", "No such file or directory"),
         ("net.ipv4.ip_default_ttl=0", "Invalid argument"),
@@ -69,7 +68,7 @@ def test_a_parameter_that_the_kernel_lacks_is_named_before_a_run(tmp_path: Path)
         ("net.ipv4.conf.eth1.rp_filter=1", "No such file or directory"),
     ):
         linux = {"sysctls": ["net.ipv4.tcp_dsack=0", sysctl]}
-        file.write_text(hopyard.Scenario(**TWO, linux=linux).to_toml())
+        file = two_in(tmp_path, linux=linux)
         told = f"Linux 6.1 does not take `{sysctl}`: {why}"
         with pytest.raises(hopyard.ScenarioError, match=told) as caught:
             hopyard.run(file, out=tmp_path / "out")
@@ -101,7 +100,7 @@ def test_programs_of_the_machine_are_in_the_results(tmp_path: Path) -> None:
         {"node": 2, "run": "sh -c 'getent hosts node0; exit 4'", "start": "1 s"},
         {"node": 0, "run": "sh -c 'echo $A; sleep 100'", "environment": ["A=b"]},
     ]
-    scenario = hopyard.Scenario(**{**TWO, "duration": "3 s", "runs": 1, "flow": [], "host": hosts})
+    scenario = two(duration="3 s", runs=1, flow=[], host=hosts)
     results = hopyard.run(scenario, out=tmp_path / "out")
     rows = results.programs.to_pylist()
     first, second = rows
@@ -114,7 +113,7 @@ def test_programs_of_the_machine_are_in_the_results(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("kernel")
 def test_a_capture_holds_the_segments_of_linux(tmp_path: Path) -> None:
     file = tmp_path / "linux.pcapng"
-    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1}), capture=file)
+    hopyard.run(two(runs=1), capture=file)
     assert file.stat().st_size > 100_000
 
 
@@ -193,7 +192,7 @@ def test_kernels_end_with_a_simulation_in_steps(
 
 
 def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) -> None:
-    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1, "duration": "2 s"}), out=tmp_path / "results")
+    hopyard.run(two(runs=1, duration="2 s"), out=tmp_path / "results")
     (platform,) = sql(tmp_path / "results", "SELECT DISTINCT platform FROM runs")
     assert platform[0].endswith(f", Linux {kernel.release} ({kernel.key})")
 
@@ -201,15 +200,10 @@ def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) ->
 def test_a_kernel_that_has_changed_is_told_and_the_same_one_is_not(
     kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "two.toml"
-    short = {**TWO, "duration": "1.2 s"}
-    file.write_text(hopyard.Scenario(**short).to_toml())
-    out = tmp_path / "results"
+    file, out = two_in(tmp_path, duration="1.2 s"), tmp_path / "results"
 
     def run(runs: int) -> str:
-        line = ["run", str(file), "--runs", str(runs), "--out", str(out)]
-        done = ok(*line)
-        return done.stderr
+        return str(ok("run", file, "--runs", runs, "--out", out).stderr)
 
     assert "made" not in run(1)
     assert "made" not in run(2)
@@ -230,7 +224,7 @@ def test_a_kernel_that_has_changed_is_told_and_the_same_one_is_not(
 
 @pytest.mark.usefixtures("here")
 def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(kernel: cache.Built) -> None:
-    Path("two.toml").write_text(hopyard.Scenario(**{**TWO, "duration": "2 s"}).to_toml())
+    two_in(Path(), duration="2 s")
     Path("study.toml").write_text(
         'title = "Two"\nscenario = "two.toml"\n[axes.stack]\nkey = "flow.stack"\nvalues = ["hopyard", "linux"]\n'
     )
@@ -249,7 +243,7 @@ def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(kerne
     assert f"runs of several builds of Linux {release} are mixed: Hopyard" in told, told
 
     results = hopyard.run(
-        hopyard.Scenario(**{**TWO, "duration": "2 s", "runs": 1}),
+        two(duration="2 s", runs=1),
         set={"flow.tcp": "westwood_plus", "flow.stack": ["hopyard", "linux"]},
         series=["hops", "cwnd", "bandwidth"],
     )
@@ -268,7 +262,7 @@ def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(kerne
 @pytest.mark.usefixtures("kernel")
 def test_the_processor_time_of_kernels_counts(tmp_path: Path) -> None:
     before = os.times()
-    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1}), out=tmp_path / "results", jobs=1)
+    hopyard.run(two(runs=1), out=tmp_path / "results", jobs=1)
     after = os.times()
     own = after.user + after.system - before.user - before.system
     others = sum(after[2:4]) - sum(before[2:4])
@@ -375,8 +369,7 @@ def test_the_recipe_of_quic_runs_and_repeats(tmp_path: Path, monkeypatch: pytest
 def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> None:
     copy = _copied(kernel, tmp_path)
     root = copy.parent
-    file = tmp_path / "two.toml"
-    file.write_text(hopyard.Scenario(**{**TWO, "duration": "10000 s"}).to_toml())
+    file = two_in(tmp_path, duration="10000 s")
     command = [sys.executable, "-m", "hopyard", "run", str(file), "--jobs", "1"]
     environment = {"HOPYARD_KERNELS": str(root), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     for number in (signal.SIGINT, signal.SIGKILL):

@@ -40,6 +40,18 @@ TWO: dict[str, Any] = {
 }
 
 
+def two(**keys: Any) -> hopyard.Scenario:
+    """The scenario with two kernels, with other values of these keys."""
+    return hopyard.Scenario(**TWO | keys)
+
+
+def two_in(folder: Path, **keys: Any) -> Path:
+    """Its file in a folder."""
+    file = folder / "two.toml"
+    file.write_text(two(**keys).to_toml())
+    return file
+
+
 def add(root: Path, folder: str, **about: object) -> Path:
     path = root / folder
     path.mkdir()
@@ -80,7 +92,7 @@ def test_kernels_that_a_scenario_can_have_instead_are_named(empty: Path) -> None
         cache.newest("6.12+wifi")
     # The error says which scenario it is of: a command can have several.
     with pytest.raises(ValueError, match=r"^two: there is no kernel 6\.12 .*: 6\.1, 6\.1\+wifi \(`version`"):
-        hopyard.run(hopyard.Scenario(**{**TWO, "linux": {"version": "6.12"}}))
+        hopyard.run(two(linux={"version": "6.12"}))
 
 
 def test_an_agent_of_another_version_does_not_count(empty: Path) -> None:
@@ -118,8 +130,7 @@ def test_only_what_is_missing_is_built(empty: Path, monkeypatch: pytest.MonkeyPa
 def test_a_kernel_that_cannot_be_started_is_found_before_a_run(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "_trace", lambda: check.Finding("ptrace", True, "allowed"))
     program = add(empty, "6.1-a", variants=["reno"]) / "linux"
-    file = empty / "two.toml"
-    file.write_text(hopyard.Scenario(**TWO).to_toml())
+    file = two_in(empty)
 
     def told() -> str:
         with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1") as caught:
@@ -151,8 +162,7 @@ def test_a_kernel_that_cannot_be_started_is_found_before_a_run(empty: Path, monk
 
 def test_a_folder_of_kernels_that_cannot_be_read_is_named(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = add(empty, "6.1-a")
-    file = empty / "two.toml"
-    file.write_text(hopyard.Scenario(**TWO).to_toml())
+    file = two_in(empty)
     usual = Path.iterdir
 
     # Whoever runs the tests as root may read everything.
@@ -211,7 +221,7 @@ def test_the_list_shows_kernels_with_their_variants(empty: Path) -> None:
 def test_modules_are_listed_and_needed(empty: Path) -> None:
     add(empty, "6.1-a", variants=["cubic", "reno"])
     flow = {**TWO["flow"][0], "tcp": "welcome"}
-    scenario = hopyard.Scenario(**{**TWO, "flow": [flow]})
+    scenario = two(flow=[flow])
     missing = r"module of the TCP variant `welcome` .*`hopyard kernels build 6\.1` makes it"
     with pytest.raises(ValueError, match=missing):
         hopyard.run(scenario)
@@ -326,32 +336,32 @@ def test_the_patches_of_a_version_are_its_own_and_the_common_ones() -> None:
 
 def test_scenarios_need_a_kernel_that_is_built(empty: Path) -> None:
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1` makes it"):
-        hopyard.run(hopyard.Scenario(**TWO))
+        hopyard.run(two())
     add(empty, "6.1-a", variants=["cubic"])
     with pytest.raises(ValueError, match=r"Linux 6\.1 has no TCP variant `reno`.*expected cubic"):
-        hopyard.run(hopyard.Scenario(**TWO))
+        hopyard.run(two())
 
 
 def test_a_variant_without_a_twin_in_linux_is_named() -> None:
     flow = {**TWO["flow"][0], "tcp": "tahoe"}
     with pytest.raises(hopyard.ScenarioError, match=r"(?s)no TCP variant `tahoe`.*\"cubic\""):
-        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [flow]}))
+        hopyard.run(two(flow=[flow]))
 
 
 def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
     add(empty, "6.1-a")
     hosts = [{"node": 0, "run": "true"}, {"node": 2, "run": "no-such-program -x"}]
     with pytest.raises(hopyard.ScenarioError, match="there is no program `no-such-program`") as caught:
-        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
+        hopyard.run(two(flow=[], host=hosts))
     assert [problem.path for problem in caught.value.problems] == ["host.1.run"]
     # One error of several programs is one problem.
     hosts += [{"node": 0, "run": "no-such-program"}]
     with pytest.raises(hopyard.ScenarioError, match=r"no-such-program` in .*\(2 programs\)") as caught:
-        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
+        hopyard.run(two(flow=[], host=hosts))
     assert [problem.path for problem in caught.value.problems] == ["host.1.run"]
     nowhere = [{"node": 3, "run": "true"}]
     with pytest.raises(ValueError, match=r"host\.0\.node|\[\[host\]\]"):
-        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": nowhere}))
+        hopyard.run(two(flow=[], host=nowhere))
 
 
 def test_what_cannot_run_here_is_told_with_its_place_and_leaves_no_folder(empty: Path, tmp_path: Path) -> None:
@@ -378,19 +388,18 @@ def test_a_machine_that_cannot_have_kernels_is_an_error_before_a_run(
     monkeypatch.setattr(check, "PERSONALITY", "raise SystemExit(0)")
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(1)")
     with pytest.raises(ValueError, match="cannot run here: ptrace: refused: Operation not"):
-        hopyard.run(hopyard.Scenario(**TWO))
+        hopyard.run(two())
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
     monkeypatch.setattr(check, "GUEST", 2**60)
     with pytest.raises(ValueError, match=r"kernels need at least \d+ MB and .*container: --shm-si.*\(--jobs\)"):
-        hopyard.run(hopyard.Scenario(**TWO))
+        hopyard.run(two())
 
 
 def test_check_compares_the_memory_of_kernels_with_what_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hosts = [{"node": 1, "run": "true"}, {"node": 0, "run": "true"}]
-    file = tmp_path / "two.toml"
-    file.write_text(hopyard.Scenario(**{**TWO, "host": hosts}).to_toml())
+    file = two_in(tmp_path, host=hosts)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     done = command("check", file)
     # One kernel has flows only; two have programs.
@@ -409,8 +418,7 @@ def test_check_compares_the_memory_of_kernels_with_what_there_is(
 
 
 def test_what_a_machine_lacks_is_said_before_a_run(empty: Path, tmp_path: Path) -> None:
-    file = tmp_path / "two.toml"
-    file.write_text(hopyard.Scenario(**TWO).to_toml())
+    file = two_in(tmp_path)
     assert f"{file}: there is no kernel 6.1 in {empty}: `hopyard kernels build 6.1`" in ok("check", file).stdout
     study = tmp_path / "study.toml"
     study.write_text('title = "Two"\nscenario = "two.toml"\n')
@@ -418,7 +426,7 @@ def test_what_a_machine_lacks_is_said_before_a_run(empty: Path, tmp_path: Path) 
     done = command("sweep", study, "--out", out)
     assert (done.exit_code, out.exists()) == (2, False), done.output
     assert "`hopyard kernels build 6.1`" in done.stderr
-    file.write_text(hopyard.Scenario(**{**TWO, "host": [{"node": 1, "run": "no-such-program -s"}]}).to_toml())
+    two_in(tmp_path, host=[{"node": 1, "run": "no-such-program -s"}])
     done = refused("check", file)
     assert "no-such-program" in done.stderr
     assert "two.toml:" in done.stderr
@@ -431,7 +439,7 @@ def test_file_descriptors_are_enough_or_are_refused_before_a_run(
         finding = check.Finding(question, True, "allowed")
         monkeypatch.setattr(check, question, lambda it=finding: it)
     add(empty, "6.1-a", variants=["reno"])
-    core = plan(hopyard.Scenario(**TWO))[0].core
+    core = plan(two())[0].core
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     limits = [before[0], before[1]]
     monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limits))
@@ -454,8 +462,7 @@ def test_file_descriptors_are_enough_or_are_refused_before_a_run(
     with pytest.raises(ValueError, match=match):
         needed([(core, 100)], 40)
     assert limits == [50, 700]
-    file = tmp_path / "two.toml"
-    file.write_text(hopyard.Scenario(**TWO).to_toml())
+    file = two_in(tmp_path)
     assert "no errors" in ok("check", file).stdout
     assert "ok       file descriptors: 50, or up to 700 as they are needed, for" in command("kernels", "check").stdout
     limits[:] = [50, 60]
@@ -470,12 +477,12 @@ def test_file_descriptors_are_enough_or_are_refused_before_a_run(
 def test_each_device_of_a_kernel_with_programs_takes_descriptors() -> None:
     hosts = [{"node": 1, "run": "true"}]
     wires = [{"between": [1, it], "rate": "1 Mbps", "delay": "1 ms"} for it in (0, 2)]
-    core = plan(hopyard.Scenario(**{**TWO, "host": hosts, "wire": wires}))[0].core
+    core = plan(two(host=hosts, wire=wires))[0].core
     assert (core.kernels(), core.kernel_devices()) == (3, 2 + 3)
 
 
 def test_runs_at_a_time_need_their_memory_at_the_same_time() -> None:
-    core = plan(hopyard.Scenario(**TWO))[0].core
+    core = plan(two())[0].core
     one = most([(core, 1)], 8)
     assert (one.kernels, one.least, one.most) == (2, 2 * check.GUEST, 2 * 32 * 1024**2)
     three = check.Need(3 * one.least, 3 * one.most, 6, 3 * one.descriptors)
@@ -494,8 +501,7 @@ def test_a_long_folder_for_temporary_files_is_refused(tmp_path: Path, monkeypatc
 def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
     def told(*variants: str, **keys: object) -> str:
         flows = [{"from": 0, "to": 2, "tcp": variant, **keys} for variant in variants]
-        file = tmp_path / "two.toml"
-        file.write_text(hopyard.Scenario(**{**TWO, "flow": flows}).to_toml())
+        file = two_in(tmp_path, flow=flows)
         done = ok("check", file)
         return done.stdout
 
@@ -526,10 +532,10 @@ def test_a_simulation_in_steps_needs_a_kernel_that_is_built(empty: Path, monkeyp
     for question in ("TRACE", "PERSONALITY"):
         monkeypatch.setattr(check, question, "raise SystemExit(0)")
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1` makes it"):
-        hopyard.start(hopyard.Scenario(**TWO))
+        hopyard.start(two())
     add(empty, "6.1-a", variants=["reno"])
     with pytest.raises(hopyard.SimulationError, match="the kernel of node 0"):
-        hopyard.start(hopyard.Scenario(**TWO))
+        hopyard.start(two())
 
 
 def test_a_run_in_python_warns_of_flows_of_linux_as_check_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
