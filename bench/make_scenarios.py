@@ -66,12 +66,7 @@ max_ampdu = "0 B"
 # Nodes, flows and simulated seconds of the scenarios that Hopyard runs alone.
 # They have few flows, because the cost of a frame is compared, and each route search floods the
 # whole network. The first scenario gives the cost with few nodes.
-LARGE = {
-    "random100": (100, 20, 40),
-    "rwp1000": (1000, 20, 20),
-    "rwp4000": (4000, 20, 8),
-    "rwp10000": (10000, 20, 4),
-}
+LARGE = {"random100": (100, 20, 40), "rwp1000": (1000, 20, 20), "rwp4000": (4000, 20, 8), "rwp10000": (10000, 20, 4)}
 
 
 # Nodes and simulated seconds of the scenarios that compare a reception of one kind of frame among

@@ -36,11 +36,7 @@ FAMILIES = {
     "Floods alone": ("flood100", "flood1000", "flood10000", "flood100000"),
     "TCP alone, to a neighbour": ("tcp100", "tcp1000", "tcp10000", "tcp100000"),
     "The benchmark of JiST/SWANS": ("swans1000", "swans10000", "swans100000", "swans1000000"),
-    "Mobile IP: hosts that roam among fifty foreign agents": (
-        "roaming250",
-        "roaming500",
-        "roaming1000",
-    ),
+    "Mobile IP: hosts that roam among fifty foreign agents": ("roaming250", "roaming500", "roaming1000"),
 }
 
 #: What others have published about such networks, by the family.
@@ -49,7 +45,7 @@ PUBLISHED = {
         "A million nodes elsewhere: JiST/SWANS on one machine (Barr, Haas and van Renesse, Software: Practice and "
         "Experience, 2005), and OLSR over 802.11 with ROSS on Blue Gene/L, 315 to 450 times as fast as on one "
         "processor (LaPre et al., 2012). We know of no published time of a run that is like this one."
-    ),
+    )
 }
 #: Scenarios that take minutes run once.
 ONCE = ("swans1000000",)

@@ -138,10 +138,7 @@ def prepare(folder: Path) -> None:
         "faults.movements": b"0 1 1\n" + b"1 2\n" * 5_000_000,
         "bytes.tcl": b"$node_(0) set X_ \xff\xfe\n",
     }
-    for name, data in {
-        **{each: text.encode() for each, text in movements.items()},
-        **damaged,
-    }.items():
+    for name, data in {**{each: text.encode() for each, text in movements.items()}, **damaged}.items():
         (folder / name).write_bytes(data)
     for name in ("pipe.tcl", "pipe.toml"):
         os.mkfifo(folder / name)
@@ -214,12 +211,7 @@ def _process(broken: Broken, folder: Path) -> tuple[str, int, float]:
     began = _used()
     environment = {**os.environ, "COLUMNS": "200", "PYTHONSAFEPATH": "1"}
     done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        timeout=60,
-        env=environment,
-        stdin=subprocess.DEVNULL,
+        command, cwd=folder, capture_output=True, timeout=60, env=environment, stdin=subprocess.DEVNULL
     )
     taken = _used() - began
     return (done.stdout + done.stderr).decode(errors="replace"), done.returncode, taken

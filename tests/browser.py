@@ -73,13 +73,7 @@ class Browser:
 
     def size(self, width: int, height: int) -> None:
         """Gives the page another size."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def open(self, address: str) -> None:
         """Opens a page, and waits until it has read its recordings."""

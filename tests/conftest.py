@@ -74,11 +74,17 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with CHAIN and STUDY of the test's module, in which commands are run."""
-    chains.write(tmp_path, request.module.CHAIN, request.module.STUDY)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the test's own, in which it works."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, here: Path) -> Path:
+    """A folder with CHAIN and STUDY of the test's module, in which commands are run."""
+    chains.write(here, request.module.CHAIN, request.module.STUDY)
+    return here
 
 
 @pytest.fixture
@@ -110,6 +116,9 @@ def _origin(tcp: str, run: int, **values: object) -> dict[str, object]:
 def results() -> Results:
     """Two variants, three runs, two flows each; one flow delivers nothing."""
     goodput = {"reno": [(100, 50), (120, 40), (0, 90)], "vegas": [(110, 60), (130, 50), (30, 80)]}
+    both = [(tcp, run) for tcp in goodput for run in range(3)]
+    times = {"delay_ms": 10.0, "delay_p50_ms": 9.0, "delay_p95_ms": 15.0, "delay_p99_ms": 20.0, "jitter_ms": 1.0}
+    times["application_delay_ms"] = 12.0
     flows = [
         _origin(
             tcp,
@@ -120,12 +129,7 @@ def results() -> Results:
             goodput_kbps=float(rate),
             throughput_kbps=rate * 1.1,
             payload_kbps=float(rate),
-            delay_ms=10.0 * (flow + 1) if rate else None,
-            delay_p50_ms=9.0 * (flow + 1) if rate else None,
-            delay_p95_ms=15.0 * (flow + 1) if rate else None,
-            delay_p99_ms=20.0 * (flow + 1) if rate else None,
-            jitter_ms=1.0 * (flow + 1) if rate else None,
-            application_delay_ms=12.0 * (flow + 1) if rate else None,
+            **{name: value * (flow + 1) if rate else None for name, value in times.items()},
             packets_sent=100,
             packets_arrived=rate,
             packets_unique=rate,
@@ -147,9 +151,8 @@ def results() -> Results:
             energy_in_vain_j=1.0,
             energy_under_way_j=0.0,
         )
-        for tcp, runs in goodput.items()
-        for run, rates in enumerate(runs)
-        for flow, rate in enumerate(rates)
+        for tcp, run in both
+        for flow, rate in enumerate(goodput[tcp][run])
     ]
     nodes = [
         _origin(
@@ -168,8 +171,7 @@ def results() -> Results:
             energy_hear_j=0.5,
             battery_empty_s=5.0 + run if node == 1 else None,
         )
-        for tcp in goodput
-        for run in range(3)
+        for tcp, run in both
         for node in range(3)
     ]
     drops = [_origin("reno", 0, node=1, kind="data", reason="queue full", count=3)]
@@ -194,8 +196,7 @@ def results() -> Results:
     ]
     overhead = [
         _origin(tcp, run, node=node, kind="routing", message=message, sent=5 * (node + 1))
-        for tcp in goodput
-        for run in range(3)
+        for tcp, run in both
         for node in range(3)
         for message in ("RREP", "RREQ")
     ]
@@ -207,8 +208,7 @@ def results() -> Results:
     rates = [_origin("reno", 0, time_s=float(at), node=0, neighbour=1, mode="6 Mbps", rate_kbps=6e3) for at in range(2)]
     paths = [
         _origin(tcp, run, flow=0, fate="delivered", path=path, packets=count, repeats=repeats)
-        for tcp in goodput
-        for run in range(3)
+        for tcp, run in both
         for path, count, repeats in (("0 1 2", 30, 0), ("0 1 0 1 2", 4 + run, 2))
     ]
     segments = [
@@ -218,26 +218,17 @@ def results() -> Results:
         for event in ("data_sent", "data_received")
     ]
     handoffs = [
-        _origin(tcp, run, host=2, agent_before=0, agent=1, kind="change", moved_s=10.0 + run)
-        for tcp in goodput
-        for run in range(3)
+        _origin(tcp, run, host=2, agent_before=0, agent=1, kind="change", moved_s=10.0 + run) for tcp, run in both
     ]
-    events = [
-        _origin(tcp, run, time_s=10.0 + run, node=2, host=2, event="moved", agent=1)
-        for tcp in goodput
-        for run in range(3)
-    ]
+    events = [_origin(tcp, run, time_s=10.0 + run, node=2, host=2, event="moved", agent=1) for tcp, run in both]
     detours = [
-        _origin(tcp, run, flow=0, host=2, agent=1, direction="to_host", packets=9, hops=4.0)
-        for tcp in goodput
-        for run in range(3)
+        _origin(tcp, run, flow=0, host=2, agent=1, direction="to_host", packets=9, hops=4.0) for tcp, run in both
     ]
     programs = [
         _origin(
             tcp, run, program=0, node=1, command="iperf3 -s", began_s=1.0, ended_s=None, status=0, output="", errors=""
         )
-        for tcp in goodput
-        for run in range(3)
+        for tcp, run in both
     ]
     objects = [
         _origin(
@@ -252,8 +243,7 @@ def results() -> Results:
             delivery_ms=100.0 * (number + 1) + 10 * run + flow if number < 3 else None,
             in_time=int(number < 2),
         )
-        for tcp in goodput
-        for run in range(3)
+        for tcp, run in both
         for flow in range(2)
         for kind in ("page", "request")
         for number in range(4)
@@ -264,11 +254,10 @@ def results() -> Results:
 
 
 @pytest.fixture
-def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_modules(here: Path) -> Iterator[None]:
     """Each test works in its own folder, and removes its modules."""
-    monkeypatch.chdir(tmp_path)
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", "") and str(tmp_path) in str(sys.modules[name].__file__):
+        if getattr(sys.modules[name], "__file__", "") and str(here) in str(sys.modules[name].__file__):
             del sys.modules[name]

@@ -124,14 +124,7 @@ def parts(out: Path) -> list[Path]:
     return list(out.glob(".*.part*"))
 
 
-def look(
-    out: Path,
-    before: set[tuple[str, int, int]],
-    found: Found,
-    what: str,
-    *,
-    at_once: bool = False,
-) -> None:
+def look(out: Path, before: set[tuple[str, int, int]], found: Found, what: str, *, at_once: bool = False) -> None:
     """Checks that a folder still has all its runs, and that all files are readable and agree."""
     if not (out / "results.sqlite").exists():
         if before:

@@ -127,12 +127,7 @@ class Lab:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.started: list[subprocess.Popen[str]] = []
-        for name, text in {
-            "wires.toml": WIRES,
-            "chain.toml": CHAIN,
-            "echo.py": ECHO,
-            "client.py": CLIENT,
-        }.items():
+        for name, text in {"wires.toml": WIRES, "chain.toml": CHAIN, "echo.py": ECHO, "client.py": CLIENT}.items():
             (path / name).write_text(text)
 
     def program(self, name: str, *arguments: object) -> str:

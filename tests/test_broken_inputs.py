@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from broken_inputs import CALL, LONGEST, Broken, cases, of_process, prepare
-from click.testing import CliRunner
-from hopyard.cli.main import main
+from short import command
 
 #: After this number of inputs, one is also given to a separate process.
 SEVERAL = 80
@@ -35,7 +34,7 @@ def _answer(broken: Broken) -> tuple[str, int]:
         return "", 0
     if broken.scenario is not None:
         Path("case.toml").write_text(broken.scenario, encoding="utf-8")
-    done = CliRunner().invoke(main, broken.arguments)
+    done = command(*broken.arguments)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.output, done.exit_code

@@ -18,7 +18,7 @@ import pytest
 from hopyard import CaptureError, _core
 from hopyard.running.capture import Capture
 from hopyard.scenario.plan import plan
-from short import SHORT, TCPS, command
+from short import SHORT, TCPS, command, ok, refused, sql, tshark
 from test_docs import DOCS
 from test_docs import blocks as blocks_of
 
@@ -60,9 +60,7 @@ def packets(path: Path) -> list[tuple[int, int]]:
 
 def test_a_run_is_captured(short: Path, tmp_path: Path) -> None:
     file = tmp_path / "out.pcapng"
-    done = command("run", short, "--runs", 1, "--capture", file, "--capture-nodes", "0, 2")
-    assert done.exit_code == 0, done.output
-    assert f"Captured in {file}" in done.stdout
+    assert f"Captured in {file}" in ok("run", short, "--runs", 1, "--capture", file, "--capture-nodes", "0, 2").stdout
     assert interfaces(file) == ["node 0 radio", "node 0 drops", "node 2 radio", "node 2 drops"]
     found = packets(file)
     assert len(found) > 1000
@@ -94,11 +92,8 @@ def test_a_capture_changes_no_result(file: Path, tmp_path: Path) -> None:
 
 
 def digests(folder: Path) -> list[tuple[int, str]]:
-    from contextlib import closing
-    from sqlite3 import connect
 
-    with closing(connect(folder / "results.sqlite")) as store:
-        return list(store.execute("SELECT run, digest FROM runs ORDER BY run"))
+    return sql(folder, "SELECT run, digest FROM runs ORDER BY run")
 
 
 def test_each_run_of_a_comparison_has_a_file(tmp_path: Path) -> None:
@@ -110,8 +105,7 @@ def test_each_run_of_a_comparison_has_a_file(tmp_path: Path) -> None:
 def test_scenarios_tell_files_apart(short: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text(short.read_text().replace('name = "short"', 'name = "an other"'))
-    done = command("run", short, other, "--runs", 1, "--capture", tmp_path / "c", "-q")
-    assert done.exit_code == 0, done.output
+    ok("run", short, other, "--runs", 1, "--capture", tmp_path / "c", "-q")
     assert {"c-short-0", "c-an_other-0"} <= {path.name for path in tmp_path.iterdir()}
 
 
@@ -140,10 +134,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "folder": ({"capture": "."}, "is a folder: expected a file"),
     "missing": ({"capture": "nowhere/a"}, "there is no folder nowhere"),
     "empty": ({"capture": ""}, "a file for the capture"),
-    "node": (
-        {"capture": "a", "capture_nodes": [0, 3]},
-        "node 3 is to be captured, and short has 3",
-    ),
+    "node": ({"capture": "a", "capture_nodes": [0, 3]}, "node 3 is to be captured, and short has 3"),
     "negative": ({"capture": "a", "capture_nodes": [-1]}, "from 0 on, found -1"),
     "no nodes": ({"capture": "a", "capture_nodes": []}, "at least one node"),
     "word": ({"capture": "a", "capture_nodes": "all"}, "such as 0,3..5, found 'all'"),
@@ -154,17 +145,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_mistakes_are_found_before_the_first_run(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_found_before_the_first_run(wrong: str, here: Path) -> None:
     arguments, message = WRONG[wrong]
-    monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message):
         hopyard.run(SHORT, runs=1, **arguments)
     words = [str(word) for word in command_line(arguments)]
-    scenario = tmp_path / "short.toml"
+    scenario = here / "short.toml"
     scenario.write_text(hopyard.Scenario(SHORT).to_toml())
-    done = command("run", scenario, "--runs", 1, *words)
-    assert done.exit_code == 2, done.output
-    assert [path.name for path in tmp_path.iterdir()] == ["short.toml"]
+    refused("run", scenario, "--runs", 1, *words)
+    assert [path.name for path in here.iterdir()] == ["short.toml"]
 
 
 def command_line(arguments: dict[str, Any]) -> Iterator[str]:
@@ -202,13 +191,12 @@ def test_the_scenario_is_not_replaced(short: Path) -> None:
 
 def test_runs_that_are_not_made_cannot_be_captured(short: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert command("run", short, "--runs", 1, "--out", out).exit_code == 0
-    done = command("run", short, "--runs", 2, "--out", out, "--capture", tmp_path / "a.pcapng")
-    assert done.exit_code == 2
+    ok("run", short, "--runs", 1, "--out", out)
+    done = refused("run", short, "--runs", 2, "--out", out, "--capture", tmp_path / "a.pcapng")
     assert "run 0 of short is in the folder of results" in done.output
     # The file is captured to beside new runs.
     more = ["--run", 1, "--out", out, "--capture", tmp_path / "a.pcapng"]
-    assert command("run", short, *more).exit_code == 0
+    ok("run", short, *more)
     assert len(packets(tmp_path / "a.pcapng")) > 1000
 
 
@@ -252,21 +240,17 @@ def test_large_captures_are_warned_of(short: Path, tmp_path: Path) -> None:
     instant = ["--set", "duration=1 ms", "--set", "measure.from=0 s", "--runs", 1]
     many = ["--set", "nodes.count=10000", "--set", "flow.to=1"]
     file = tmp_path / "a.pcapng"
-    done = command("run", short, *instant, *many, "--capture", file)
-    assert done.exit_code == 0, done.output
+    done = ok("run", short, *instant, *many, "--capture", file)
     # 10,000 radios of 2 Mb/s for 1 ms, with what records add; and as much of drops.
     choices = "--capture-nodes and --capture-kinds capture less"
     more = ", or more if hosts send more than their links carry"
     assert f"warning: {file} may have up to 15 MB{more}; {choices}" in done.stderr
     assert file.stat().st_size < 15_000_000
     one = ["--capture", tmp_path / "d.pcapng", "--capture-kinds", "radio"]
-    done = command("run", short, *instant, *many, *one)
-    assert "may have up to 7.5 MB" in done.stderr
-    done = command("run", short, *instant, *many, *one, "--force", "--quiet")
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert "may have up to 7.5 MB" in command("run", short, *instant, *many, *one).stderr
+    assert not ok("run", short, *instant, *many, *one, "--force", "--quiet").stderr
     few = ["--capture", tmp_path / "b.pcapng", "--capture-nodes", "0..9"]
-    done = command("run", short, *instant, *many, *few)
-    assert "warning" not in done.stderr, done.stderr
+    assert "warning" not in command("run", short, *instant, *many, *few).stderr
     planned = plan(SHORT | {"duration": "20 min"}, runs=1)
     with_all = Capture.of(tmp_path / "c", None, None).check(planned)
     assert f"up to 5.4 GB{more}" in with_all[0]
@@ -320,15 +304,12 @@ def test_the_bound_holds_for_short_packets_and_every_kind(tmp_path: Path, kinds:
 
 
 def test_standard_output_and_devices(short: Path, tmp_path: Path) -> None:
-    done = command("run", short, "--runs", 1, "--capture", "-")
-    assert (done.exit_code, "does not go to standard output" in done.stderr) == (2, True)
-    assert command("run", short, "--runs", 1, "--capture", "/dev/null").exit_code == 0
-    done = command("run", short, "--runs", 2, "--capture", "/dev/null")
-    assert (done.exit_code, "/dev/null is a device" in done.stderr) == (2, True)
+    assert "does not go to standard output" in refused("run", short, "--runs", 1, "--capture", "-").stderr
+    ok("run", short, "--runs", 1, "--capture", "/dev/null")
+    assert "/dev/null is a device" in refused("run", short, "--runs", 2, "--capture", "/dev/null").stderr
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    done = command("run", short, "--runs", 1, "--capture", pipe)
-    assert (done.exit_code, "no regular file" in done.stderr) == (2, True)
+    assert "no regular file" in refused("run", short, "--runs", 1, "--capture", pipe).stderr
 
 
 def test_a_scenario_that_cannot_run_leaves_the_capture(tmp_path: Path) -> None:
@@ -337,35 +318,26 @@ def test_a_scenario_that_cannot_run_leaves_the_capture(tmp_path: Path) -> None:
     before = file.read_bytes()
     bad = tmp_path / "bad.toml"
     bad.write_text('duration = "1 s"\n[nodes]\ncount = 2\nspcing = "1 m"\n')
-    done = command("run", bad, "--runs", 1, "--capture", file, "--force")
-    assert done.exit_code == 2
+    refused("run", bad, "--runs", 1, "--capture", file, "--force")
     assert file.read_bytes() == before
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 def test_tshark_reads_what_the_command_writes(short: Path, tmp_path: Path) -> None:
     file = tmp_path / "out.pcapng"
-    assert command("run", short, "--runs", 1, "--capture", file).exit_code == 0
-    said = subprocess.run(
-        ["tshark", "-n", "-r", file, "-Y", "_ws.malformed || _ws.expert.severity == error"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert said.stdout == ""
+    ok("run", short, "--runs", 1, "--capture", file)
+    assert tshark(file, "-Y", "_ws.malformed || _ws.expert.severity == error") == ""
     names = ["-T", "fields", "-e", "frame.interface_name", "-e", "frame.comment", "-e", "tcp.len"]
-    said = subprocess.run(["tshark", "-n", "-r", file, *names], capture_output=True, text=True, check=True)
-    lines = [line.split("\t") for line in said.stdout.splitlines()]
+    lines = [line.split("\t") for line in tshark(file, *names).splitlines()]
     assert len(lines) == len(packets(file))
     comments = [line[1] for line in lines if line[0] == "node 0 radio" and line[1]]
     assert any(comment.startswith("tcp: cwnd:") for comment in comments)
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
-def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_of_the_page_run(here: Path) -> None:
     """Each command of the page runs, and tshark prints what the page shows: first lines, and two comments."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
+    (here / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
     ran = []
     for block in blocks_of(DOCS / "guide" / "captures.md"):
         lines = block.text.splitlines()
@@ -382,18 +354,12 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
             first = list(itertools.takewhile(lambda each: each != "..." and not each.startswith("$ "), shown))
             assert done.stdout.splitlines()[: len(first)] == first, line
     assert (ran.count("hopyard"), ran.count("tshark")) == (4, 6)
-    fields = ["tshark", "-r", "lossy.pcapng", "-T", "fields", "-e", "frame.comment"]
-    comments = subprocess.run(fields, capture_output=True, text=True, check=True).stdout
+    comments = tshark("lossy.pcapng", "-T", "fields", "-e", "frame.comment")
     page = (DOCS / "guide" / "captures.md").read_text(encoding="utf-8")
     examples = re.findall(r"^\| `((?:tcp|dropped): .*?)` \|", page, re.MULTILINE)
     assert [each in comments for each in examples] == [True, True], examples
     # Wireshark's retransmissions are the simulator's.
-    found = subprocess.run(
-        shlex.split("tshark -r host.pcapng -Y tcp.analysis.retransmission"),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    found = tshark("host.pcapng", "-Y", "tcp.analysis.retransmission")
     short = {"duration": "20 s", "link.queue_length": 10, "measure.from": "0 s"}
     (counted,) = hopyard.run("lossy.toml", set=short, runs=1).flows["retransmissions"].to_pylist()
-    assert len(found.stdout.splitlines()) == counted > 5
+    assert len(found.splitlines()) == counted > 5

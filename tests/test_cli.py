@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import signal
 import subprocess
@@ -12,14 +11,12 @@ import time
 from functools import partial
 from pathlib import Path
 
-import kills
 import pytest
-from click.testing import CliRunner, Result
 from hopyard import Results, Scenario, _core
-from hopyard.cli.main import main
 from hopyard.scenario.catalogue import models
 from matplotlib.image import imread
 from pyarrow import csv, parquet
+from short import command, finished, ok, process, refused
 
 EXAMPLES = sorted(Path(__file__).parent.parent.joinpath("examples").glob("*.toml"))
 SHORT = ["--set", "duration=2 s", "--set", "measure.from=0 s"]
@@ -32,15 +29,10 @@ def chain(tmp_path: Path) -> Path:
     return path
 
 
-def hopyard(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
 def test_run_shows_and_writes_a_comparison(chain: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     compare = ["--set", "flow.tcp=newreno,vegas", "--series", "cwnd", "--plot"]
-    done = hopyard("run", chain, *SHORT, *compare, "--runs", "2", "--seed", "5", "--out", out)
-    assert done.exit_code == 0, done.output
+    done = ok("run", chain, *SHORT, *compare, "--runs", "2", "--seed", "5", "--out", out)
     assert "newreno" in done.stdout
     assert "2 runs: mean ± 95 % interval" in done.stdout
     assert str(out) in done.stdout
@@ -58,11 +50,9 @@ def test_run_shows_and_writes_a_comparison(chain: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_written_unless_asked(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(chain.parent)
-    done = hopyard("run", chain, *SHORT, "--runs", "1")
-    assert done.exit_code == 0, done.output
+    ok("run", chain, *SHORT, "--runs", "1")
     assert [path.name for path in chain.parent.iterdir()] == ["chain.toml"]
-    done = hopyard("run", chain, *SHORT, "--runs", "1", "--plot", "--format", "csv")
-    assert done.exit_code == 0, done.output
+    ok("run", chain, *SHORT, "--runs", "1", "--plot", "--format", "csv")
     written = {path.name for path in (chain.parent / "results" / "chain").iterdir()}
     assert {"flows.csv", "goodput.png"} <= written
 
@@ -70,17 +60,15 @@ def test_nothing_is_written_unless_asked(chain: Path, monkeypatch: pytest.Monkey
 def test_several_files_are_compared(chain: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text(chain.read_text().replace('name = "chain"', 'name = "other"'))
-    done = hopyard("run", chain, other, *SHORT, "--runs", "1", "--out", tmp_path / "out")
-    assert done.exit_code == 0, done.output
+    ok("run", chain, other, *SHORT, "--runs", "1", "--out", tmp_path / "out")
     flows = parquet.read_table(tmp_path / "out" / "flows.parquet")
     assert flows["scenario"].to_pylist() == ["chain", "other"]
 
 
 def test_mistakes_are_shown_as_they_are_and_exit_with_2(chain: Path) -> None:
     chain.write_text(chain.read_text().replace("spacing", "spacng"))
-    for command in ("run", "check"):
-        done = hopyard(command, chain)
-        assert done.exit_code == 2
+    for name in ("run", "check"):
+        done = refused(name, chain)
         assert f"{chain}:" in done.stderr
         assert "did you mean `spacing`?" in done.stderr
         assert "Traceback" not in done.output
@@ -96,11 +84,13 @@ def test_mistakes_are_shown_as_they_are_and_exit_with_2(chain: Path) -> None:
         (["--series", ""], "no series is named"),
         (["--runs", "0"], "0 is not in the range"),
         (["--measure", "speed", "--plot", *SHORT], "no measure is called 'speed'"),
+        (["--set", "seed=1,2", "--seed", "3"], "seed is set, and seed is given too (3)"),
+        (["--set", "runs=1,2", "--runs", "3"], "runs is set, and runs is given too (3)"),
+        (["--with"], "--with: expected KEY=V1,V2 after it"),
     ],
 )
 def test_wrong_arguments_exit_with_2(chain: Path, arguments: list[str], said: str) -> None:
-    done = hopyard("run", chain, *arguments)
-    assert (done.exit_code, said in done.stderr) == (2, True), done.output
+    assert said in refused("run", chain, *arguments).stderr
 
 
 def test_check_looks_at_every_file(chain: Path, tmp_path: Path) -> None:
@@ -108,96 +98,75 @@ def test_check_looks_at_every_file(chain: Path, tmp_path: Path) -> None:
     for path in bad[:2]:
         path.write_text(chain.read_text().replace("spacing", "spacng"))
     bad[2].write_bytes(b"name = \xff")
-    done = hopyard("check", bad[0], bad[2], chain, bad[1])
-    assert (done.exit_code, f"{chain}: nothing wrong" in done.stdout) == (2, True)
+    done = refused("check", bad[0], bad[2], chain, bad[1])
+    assert f"{chain}: nothing wrong" in done.stdout
     assert all(f"{path}:" in done.stderr for path in bad)
 
 
 def test_a_missing_file_exits_with_2(tmp_path: Path) -> None:
-    done = hopyard("run", tmp_path / "nowhere.toml")
-    assert done.exit_code == 2
-    assert "nowhere.toml" in done.stderr
+    assert "nowhere.toml" in refused("run", tmp_path / "nowhere.toml").stderr
 
 
 @pytest.mark.parametrize("kind", _core.KINDS)
 def test_new_scenarios_have_nothing_wrong(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "new.toml"
-    assert hopyard("new", kind, "-o", path).exit_code == 0
-    assert hopyard("new", kind, "-o", path).exit_code == 2
-    assert hopyard("new", kind).stdout == path.read_text()
-    done = hopyard("check", path)
-    assert (done.exit_code, done.stderr) == (0, ""), done.output
+    ok("new", kind, "-o", path)
+    refused("new", kind, "-o", path)
+    assert command("new", kind).stdout == path.read_text()
+    assert not ok("check", path).stderr
 
 
 def test_new_lists_its_kinds() -> None:
-    listed = hopyard("new").stdout.splitlines()
+    listed = command("new").stdout.splitlines()
     assert [line.split()[0] for line in listed] == _core.KINDS
-    done = hopyard("new", "chian")
-    assert (done.exit_code, "chain" in done.stderr) == (2, True)
+    assert "chain" in refused("new", "chian").stderr
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_have_nothing_wrong(example: Path) -> None:
-    done = hopyard("check", example, "--set", "routing.protocol=aodv,dsdv")
-    assert (done.exit_code, done.stderr) == (0, ""), done.output
+    done = ok("check", example, "--set", "routing.protocol=aodv,dsdv")
+    assert not done.stderr
     assert "2 cases" in done.stdout
 
 
 def test_models_are_listed_with_every_default() -> None:
-    listed = hopyard("models").stdout
+    listed = command("models").stdout
     for model in models():
         assert model["name"] in listed
-        shown = hopyard("models", model["name"]).stdout
+        shown = command("models", model["name"]).stdout
         for parameter in model["parameters"]:
             assert parameter["name"] in shown
-    assert "vegas" in hopyard("models", "congestion").stdout
+    assert "vegas" in command("models", "congestion").stdout
 
 
 def test_the_name_of_a_room_lists_its_models_beside_the_section_of_this_name() -> None:
     for room in {model["room"] for model in models()}:
-        shown = hopyard("models", room).stdout
+        shown = command("models", room).stdout
         for model in models():
             if model["room"] == room:
                 assert model["name"] in shown, (room, model["name"])
-    assert "The movement model of all nodes" in hopyard("models", "mobility").stdout
+    assert "The movement model of all nodes" in command("models", "mobility").stdout
 
 
 def test_a_profile_is_shown_alone() -> None:
-    both = hopyard("models", "aodv").stdout
+    both = command("models", "aodv").stdout
     assert "profile rfc" in both
     assert "profile ns2" in both
-    assert "profile rfc" not in hopyard("models", "aodv", "--profile", "ns2").stdout
+    assert "profile rfc" not in command("models", "aodv", "--profile", "ns2").stdout
 
 
 def test_an_unknown_model_is_named() -> None:
-    done = hopyard("models", "aovd")
-    assert (done.exit_code, "did you mean `aodv`?" in done.stderr) == (2, True)
+    assert "did you mean `aodv`?" in refused("models", "aovd").stderr
 
 
 def test_the_schema_is_json() -> None:
-    assert json.loads(hopyard("schema").stdout)["type"] == "object"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--set", "seed=1,2", "--seed", "3"], "seed is set, and seed is given too (3)"),
-        (["--set", "runs=1,2", "--runs", "3"], "runs is set, and runs is given too (3)"),
-        (["--with"], "--with: expected KEY=V1,V2 after it"),
-    ],
-)
-def test_what_is_given_twice_or_not_at_all_is_refused(chain: Path, arguments: list[str], said: str) -> None:
-    done = hopyard("run", chain, *arguments)
-    assert done.exit_code == 2
-    assert said in done.output
+    assert json.loads(command("schema").stdout)["type"] == "object"
 
 
 def test_a_series_without_samples_is_named_and_the_others_are_drawn(chain: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     wanted = ["--series", "bandwidth,cwnd", "--plot", "--runs", "1"]
-    done = hopyard("run", chain, *SHORT, *wanted, "--out", out)
-    assert done.exit_code == 0, done.output
-    assert "no flow has a sample of bandwidth" in done.stderr
+    assert "no flow has a sample of bandwidth" in ok("run", chain, *SHORT, *wanted, "--out", out).stderr
     assert (out / "cwnd.png").exists()
 
 
@@ -209,14 +178,12 @@ def test_a_reader_that_has_gone_ends_every_command_alike(command: str) -> None:
 
 
 def test_too_little_memory_is_said(chain: Path) -> None:
-    line = [sys.executable, "-m", "hopyard", "run", str(chain), "--set", "duration=2 s"]
     said = []
     # There is room for Python and Hopyard, and not for all libraries; how much that is depends on
     # the machine.
     for room in (240_000_000, 220_000_000, 200_000_000, 180_000_000, 160_000_000):
-        limits = (resource.RLIMIT_AS, (room, room))
-        limit = partial(resource.setrlimit, *limits)
-        done = subprocess.run(line, capture_output=True, text=True, preexec_fn=limit)
+        limit = partial(resource.setrlimit, resource.RLIMIT_AS, (room, room))
+        done = finished("run", chain, "--set", "duration=2 s", preexec_fn=limit)
         assert "hopyard/cli/" not in done.stderr
         if done.returncode == 3:
             said.append(done.stderr)
@@ -226,14 +193,12 @@ def test_too_little_memory_is_said(chain: Path) -> None:
 
 def test_ctrl_c_keeps_what_is_done(chain: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "hopyard", "run", str(chain), "--out", str(out)]
     # Many short runs, so that some are finished and some are not when the signal arrives.
-    command += ["--set", "duration=20 s", "--runs", "100000"]
-    process = kills.start(command)
+    ended = process("run", chain, "--out", out, "--set", "duration=20 s", "--runs", 100_000)
     time.sleep(3)
-    os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130, errors
+    ended.send_signal(signal.SIGINT)
+    _, errors = ended.communicate(timeout=30)
+    assert ended.returncode == 130, errors
     assert "only the runs that were finished are kept" in errors
     flows = parquet.read_table(out / "flows.parquet")
     assert 0 < len(flows) < 100_000
@@ -243,19 +208,15 @@ def test_ctrl_c_keeps_what_is_done(chain: Path, tmp_path: Path) -> None:
 def test_check_judges_all_files_and_keys_go_together(chain: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.toml"
     bad.write_text(chain.read_text().replace("spacing", "spacng"))
-    done = hopyard("check", bad, chain)
-    assert done.exit_code == 2
+    done = refused("check", bad, chain)
     assert f"{chain}: nothing wrong" in done.stdout
     assert "spacng" in done.stderr
-    done = hopyard("check", chain, "--set", "nodes.count=3..5", "--with", "flow.to=last")
-    assert (done.exit_code, "3 cases" in done.stdout) == (0, True), done.output
-    done = hopyard("check", chain, "--with", "flow.to=last")
-    assert (done.exit_code, "expected a --set before it" in done.stderr) == (2, True)
+    assert "3 cases" in ok("check", chain, "--set", "nodes.count=3..5", "--with", "flow.to=last").stdout
+    assert "expected a --set before it" in refused("check", chain, "--with", "flow.to=last").stderr
 
 
 def test_check_counts_warnings_and_does_not_say_that_nothing_is_wrong(chain: Path) -> None:
-    done = hopyard("check", chain, "--set", "flow.stop=9999 s")
-    assert done.exit_code == 0, done.output
+    done = ok("check", chain, "--set", "flow.stop=9999 s")
     assert "warning: the run ends at" in done.stderr
     assert done.stdout == f"{chain}: no errors, 1 warning\n"
 

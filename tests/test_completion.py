@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
-from click.testing import CliRunner
-from hopyard.cli.main import main
+from short import command, python
 
 ENTRY = "import sys; sys.argv[0] = 'hopyard'; from hopyard.cli.main import main; main()"
 
@@ -17,13 +14,7 @@ def offered(line: str) -> list[str]:
     """The answer to bash for a line whose last word is being typed."""
     words = line.split(" ")
     asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    done = subprocess.run(
-        [sys.executable, "-c", ENTRY],
-        env=os.environ | asked | {"_HOPYARD_COMPLETE": "bash_complete"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", ENTRY, env=os.environ | asked | {"_HOPYARD_COMPLETE": "bash_complete"})
     assert not done.stderr, done.stderr
     return [each.partition(",")[2] for each in done.stdout.splitlines()]
 
@@ -55,5 +46,4 @@ def test_what_is_there_already_is_not_offered_again() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_has_its_line(shell: str) -> None:
-    shown = CliRunner().invoke(main, ["completion", shell])
-    assert f"_HOPYARD_COMPLETE={shell}_source" in shown.stdout
+    assert f"_HOPYARD_COMPLETE={shell}_source" in command("completion", shell).stdout

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hopyard.statistics import (
-    FEWEST_RUNS,
-    STUDENT,
-    bootstrap,
-    jain,
-    jain_index,
-    narrow_enough,
-    sequence,
-    student,
-)
+from hopyard.statistics import FEWEST_RUNS, STUDENT, bootstrap, jain, jain_index, narrow_enough, sequence, student
 from hopyard.statistics.intervals import bootstrap_ends
 from scipy import stats as scipy_stats
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import click
 import hopyard
 import pytest
-from click.testing import CliRunner
 from hopyard import _core
 from hopyard.cli.main import main
 from hopyard.scenario.catalogue import models
 from hopyard.study.file import is_study
 from live_lab import is_installed
+from short import command, ok
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -137,8 +137,8 @@ def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
             if absent := [each for each in sorted(programs) if not is_installed(each)]:
                 lacking.append(f"line {block.line}: {', '.join(absent)}")
                 continue
-            done = CliRunner().invoke(main, ["check", str(scenario)])
-            assert done.exit_code == 0, f"{page}:{block.line}\n{done.output}"
+            done = command("check", scenario)
+            assert done.exit_code == 0, f"{page}:{block.line}"
             if all(part in block.text for part in ("duration", "[nodes]", "flow")):
                 assert "warning" not in done.output, f"{page}:{block.line}\n{done.output}"
     if lacking:
@@ -209,8 +209,8 @@ def run_line(line: str, where: str) -> None:
         arguments += ["--set", "duration=10 s", "--set", "measure.from=0 s"]
     if words[1] in ("sweep", "results", "report"):
         arguments.append("--quick")
-    done = CliRunner().invoke(main, arguments)
-    assert done.exit_code == 0, f"{where}: {line}\n{done.output}"
+    done = command(*arguments)
+    assert done.exit_code == 0, f"{where}: {line}"
     if output:
         Path(output).write_text(done.stdout, encoding="utf-8")
 
@@ -224,20 +224,18 @@ def test_settings_of_the_examples_are_right_as_printed() -> None:
         words = shlex.split(line.removeprefix("$ "), comments=True)
         files = [word for word in words if re.fullmatch(r"examples/[\w/.-]+\.toml", word)]
         pairs = [each for each in pairwise(words) if each[0] in ("--set", "--with")]
-        done = CliRunner().invoke(main, ["check", *(str(ROOT / file) for file in files), *chain.from_iterable(pairs)])
-        assert done.exit_code == 0, f"{line}\n{done.output}"
+        ok("check", *(str(ROOT / file) for file in files), *chain.from_iterable(pairs))
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=name)
 @pytest.mark.filterwarnings("default")
-def test_commands_and_programs_of_the_guides_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_commands_and_programs_of_the_guides_run(page: Path, here: Path) -> None:
     for source in [*(ROOT / "examples").glob("*.toml"), *CUSTOM_TCP.glob("*.toml")]:
-        folder = tmp_path / "examples" if source.parent.name == "examples" else tmp_path
+        folder = here / "examples" if source.parent.name == "examples" else here
         folder.mkdir(exist_ok=True)
         (folder / source.name).write_bytes(source.read_bytes())
     if page.name != "custom-tcp.md":
-        (tmp_path / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
+        (here / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
     space: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page):
         where = f"{page}:{block.line}"
@@ -319,11 +317,7 @@ def test_the_commands_run_as_printed(environment: Path, tmp_path: Path) -> None:
     (block,) = (each for each in blocks(ROOT / "README.md") if each.language == "sh")
     path = f"{environment}:/usr/bin:/bin"
     done = subprocess.run(
-        ["sh", "-e", "-c", block.text],
-        cwd=tmp_path,
-        env={"PATH": path},
-        capture_output=True,
-        text=True,
+        ["sh", "-e", "-c", block.text], cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert {"summary.csv", "goodput.png", "cwnd.png"} <= {each.name for each in (tmp_path / "results").iterdir()}

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import hopyard
 import pytest
-from click.testing import CliRunner
-from hopyard.cli.main import main
+from short import ok
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FOLDER = EXAMPLES / "uplinks"
@@ -30,9 +29,7 @@ def test_the_script_draws_the_traces_of_the_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["lte", "satellite"])
 def test_an_uplink_carries_less_than_its_trace(name: str) -> None:
     file = FOLDER / f"{name}.toml"
-    done = CliRunner().invoke(main, ["check", str(file)])
-    assert done.exit_code == 0, done.output
-    assert "warning" not in done.output, done.output
+    assert "warning" not in ok("check", file).output
     results = hopyard.run(file, runs=1, set={"duration": "20 s"})
     goodput = results.flows["goodput_kbps"][0].as_py()
     # Of the cell, the payload of all opportunities; of the satellite, its largest rate.
@@ -42,9 +39,7 @@ def test_an_uplink_carries_less_than_its_trace(name: str) -> None:
 
 def test_messages_to_groups_reach_nearly_all() -> None:
     file = EXAMPLES / "groups" / "messages.toml"
-    done = CliRunner().invoke(main, ["check", str(file)])
-    assert done.exit_code == 0, done.output
-    assert "warning" not in done.output, done.output
+    assert "warning" not in ok("check", file).output
     results = hopyard.run(file, runs=1, set={"duration": "40 s"})
     # Three flows to the other 24 nodes, and one to four scouts.
     assert results.flows.num_rows == 3 * 24 + 4

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import hopyard
 import pytest
-from click.testing import CliRunner
-from hopyard.cli.main import main
 from hopyard.errors import path_of
 from hopyard.files import whole, write_text
+from short import command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +45,7 @@ def test_a_link_and_a_device_stay(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("new", "chain", "-o", "/dev/full")])
 def test_a_file_that_cannot_be_written_is_named(words: tuple[str, ...]) -> None:
-    result = CliRunner().invoke(main, [*words, "--force"])
+    result = command(*words, "--force")
     assert result.exit_code == 3
     assert "/dev/full: No space left on device" in result.output
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
 import time
@@ -15,9 +14,9 @@ import pytest
 from chains import HOPS, SENDERS, chain, write
 from hopyard.errors import StoreError
 from hopyard.store.database import EmptyStoreError
-from hopyard.study import StudyError, load
-from hopyard.study.sweep import sweep
-from short import command
+from hopyard.study import StudyError
+from short import ok, sql
+from sweeps import swept
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +45,8 @@ COLUMNS = [
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a study and its results."""
-    folder = tmp_path_factory.mktemp("frames")
-    sweep(load(write(folder, CHAIN, STUDY)), out=folder / "store", progress=False)
+    folder = write(tmp_path_factory.mktemp("frames"), CHAIN, STUDY).parent
+    swept(folder)
     return folder
 
 
@@ -95,12 +94,7 @@ def test_a_folder_without_its_study() -> None:
 
 def test_a_folder_of_hopyard_run(tmp_path: Path) -> None:
     (tmp_path / "chain.toml").write_text(CHAIN)
-    hopyard.run(
-        tmp_path / "chain.toml",
-        set={"tcp.window": [2, 8], "seed": [1, 2]},
-        runs=2,
-        out=tmp_path / "out",
-    )
+    hopyard.run(tmp_path / "chain.toml", set={"tcp.window": [2, 8], "seed": [1, 2]}, runs=2, out=tmp_path / "out")
     found = hopyard.load_results(tmp_path / "out", frame="pyarrow")
     assert found["tcp.window"].to_pylist() == [2] * 4 + [8] * 4
     assert found["seed"].to_pylist() == [1, 1, 2, 2] * 2
@@ -111,8 +105,7 @@ def test_a_folder_of_hopyard_run(tmp_path: Path) -> None:
 
 
 def _write(name: str) -> None:
-    done = command("results", "study.toml", "--out", "store", "--each", "-o", name)
-    assert done.exit_code == 0, done.output
+    ok("results", "study.toml", "--out", "store", "--each", "-o", name)
 
 
 def test_polars() -> None:
@@ -140,11 +133,7 @@ def test_duckdb() -> None:
         base.register("frame", frame)
         found = [
             base.execute(query.format(name, source)).fetchall()
-            for name, source in (
-                ("goodput", "arrow"),
-                ("goodput", "frame"),
-                ("Goodput (kbit/s)", "'each.parquet'"),
-            )
+            for name, source in (("goodput", "arrow"), ("goodput", "frame"), ("Goodput (kbit/s)", "'each.parquet'"))
         ]
     assert [hops for hops, _ in found[0]] == [2, 3]
     assert found[0] == found[1] == found[2]
@@ -176,8 +165,7 @@ def test_results_are_read_while_a_sweep_writes(folder: Path, tmp_path: Path) -> 
 def test_failed_runs_are_no_rows(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "results.sqlite"
     copy.write_bytes((folder / "store" / "results.sqlite").read_bytes())
-    with sqlite3.connect(copy) as store:
-        store.execute("UPDATE runs SET state = 'failed', error = 'no' WHERE run = 1")
+    sql(tmp_path, "UPDATE runs SET state = 'failed', error = 'no' WHERE run = 1")
     found = hopyard.load_results(tmp_path, frame="pyarrow")
     assert set(found["run"].to_pylist()) == {0, 2}
 
@@ -198,8 +186,7 @@ def test_failed_runs_are_no_rows(folder: Path, tmp_path: Path) -> None:
 def test_stores_that_cannot_be_used(folder: Path, tmp_path: Path, change: str, expected: str) -> None:
     copy = tmp_path / "results.sqlite"
     copy.write_bytes((folder / "store" / "results.sqlite").read_bytes())
-    with sqlite3.connect(copy) as store:
-        store.execute(change)
+    sql(tmp_path, change)
     with pytest.raises(StoreError, match=expected):
         hopyard.load_results("study.toml", out=tmp_path)
 

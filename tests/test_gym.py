@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -18,15 +17,15 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from hopyard.gym import OBSERVED, Flows, Window, Windows
 from pettingzoo.test import parallel_api_test, parallel_seed_test
+from short import SHORT, python
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CHAIN: dict[str, Any] = {
+CHAIN: dict[str, Any] = SHORT | {
     "name": "chain",
     "duration": "12 s",
     "nodes": {"count": 5, "spacing": "200 m"},
-    "radio": {"receive": "250 m", "sense": "550 m"},
     "flow": [{"from": 0, "to": 4, "tcp": "newreno"}, {"from": 4, "to": 0, "start": "2 s"}],
 }
 #: 1 Mbit/s and 20 ms each way.
@@ -267,7 +266,7 @@ def test_runs_end_with_their_environment() -> None:
         assert time.monotonic() < ends, "the threads of runs that nobody can step are left"
         time.sleep(0.02)
     code = "import hopyard.gym as g; e = g.Window({'nodes': {'count': 2}, 'flow': [{'from': 0, 'to': 1}]}); e.reset()"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    python("-c", code, check=True, timeout=60)
 
 
 def udp(flow: dict[str, Any]) -> dict[str, Any]:
@@ -382,6 +381,6 @@ def test_a_flow_that_gets_no_acknowledgement_ends_with_its_run() -> None:
 @pytest.mark.parametrize(("package", "module"), [("gymnasium", "hopyard.gym"), ("pettingzoo", "hopyard.gym.flows")])
 def test_without_the_extra_the_error_says_what_to_install(package: str, module: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; import {module}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = python("-c", code, timeout=60)
     assert done.returncode == 1
     assert f'needs the package {package}: pip install ".[gym]"' in done.stderr

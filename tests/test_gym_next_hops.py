@@ -14,15 +14,14 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from hopyard.gym import NextHop, NextHops
 from pettingzoo.test import parallel_api_test, parallel_seed_test
+from short import SHORT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CHAIN: dict[str, Any] = {
-    "name": "chain",
+CHAIN: dict[str, Any] = SHORT | {
     "duration": "6 s",
     "nodes": {"count": 5, "spacing": "200 m"},
-    "radio": {"receive": "250 m", "sense": "550 m"},
     "flow": [{"from": 0, "to": 4, "tcp": "newreno"}],
 }
 WALK = CHAIN | {

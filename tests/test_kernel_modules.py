@@ -44,12 +44,7 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> Drive:
         program = folder / variant
         if not program.exists():
             options = ["-O1", "-Wall", "-Werror", "-Wno-unused-function", "-DHOPYARD_BPF"]
-            options += [
-                "-fsanitize=undefined",
-                "-fno-sanitize-recover",
-                f"-I{HERE}",
-                f"-I{MODULES}",
-            ]
+            options += ["-fsanitize=undefined", "-fno-sanitize-recover", f"-I{HERE}", f"-I{MODULES}"]
             source = HERE / f"{variant}.c"
             subprocess.run([compiler, *options, "-o", program, source], check=True)
         text = "".join(f"{line}\n" for line in lines)

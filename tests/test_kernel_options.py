@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import hopyard
 import pytest
-from click.testing import CliRunner
-from hopyard.cli.main import main
 from hopyard.kernels import build, cache
-from test_kernels import TWO, add
+from short import refused
+from test_kernels import add, two
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,8 +84,7 @@ def test_an_option_that_a_version_cannot_have_is_refused_and_no_kernel_is_built_
     text = r'n: Linux 6\.12\+wifi cannot have CONFIG_MAC80211_HWSIM_AMPDU, .* expected `version = "6\.1"` in \[linux\]$'
     with pytest.raises(ValueError, match=text):
         hopyard.run(of("6.12"))
-    done = CliRunner().invoke(main, ["check", str(file)])
-    assert done.exit_code == 2, done.output
+    done = refused("check", file)
     assert "cannot have CONFIG_MAC80211_HWSIM_AMPDU" in done.stderr
     assert "hopyard kernels build" not in done.output
     # A version that can have it, and a patch of the user's own, which may bring it, are to be built.
@@ -129,7 +127,7 @@ def test_a_kernel_with_patches_of_the_user_has_a_name_and_a_key_of_its_own(
         with pytest.raises(ValueError, match="one with patches such as"):
             cache.newest(wrong)
     with pytest.raises(hopyard.ScenarioError, match=r"(?s)no kernel 6\.1\+0123abcd|expected \"6\.1\""):
-        hopyard.run(hopyard.Scenario(**{**TWO, "linux": {"version": "6.1+0123abcg"}}))
+        hopyard.run(two(linux={"version": "6.1+0123abcg"}))
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="there is no patch")
@@ -161,9 +159,6 @@ def test_a_file_that_is_no_patch_is_refused(tmp_path: Path, monkeypatch: pytest.
     source, patch = _tree(tmp_path / "linux-6.1.9"), tmp_path / "own.patch"
     for content in (b"", b"\xff\xfe", b"bbr3\n"):
         patch.write_bytes(content)
-        done = CliRunner().invoke(main, ["kernels", "build", "--source", str(source), "--patch", str(patch)])
-        assert done.exit_code == 2
+        done = refused("kernels", "build", "--source", source, "--patch", patch)
         assert "own.patch: expected a patch as `git diff` and `diff -u` write it" in done.stderr
-    done = CliRunner().invoke(main, ["kernels", "build", "--patch", str(tmp_path / "none")])
-    assert done.exit_code == 2
-    assert "does not exist" in done.stderr
+    assert "does not exist" in refused("kernels", "build", "--patch", tmp_path / "none").stderr

@@ -10,7 +10,6 @@ import re
 import shlex
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -21,12 +20,11 @@ import hopyard
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from click.testing import CliRunner
-from hopyard.cli.main import main
 from hopyard.kernels import cache, check
+from short import command, ok, refused, sql
 from test_docs import DOCS, blocks
 from test_kernel_builds import waited
-from test_kernels import TWO
+from test_kernels import TWO, two, two_in
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +42,7 @@ def kernel() -> cache.Built:
 
 @pytest.mark.usefixtures("kernel")
 def test_both_stacks_are_compared_in_one_table() -> None:
-    scenario = hopyard.Scenario(**TWO)
+    scenario = two()
     settings = {"flow.stack": ["hopyard", "linux"]}
     results = hopyard.run(scenario, set=settings, series=["cwnd", "goodput"])
     assert len(results.cases) == 2
@@ -63,7 +61,6 @@ def test_both_stacks_are_compared_in_one_table() -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("kernel")
 def test_a_parameter_that_the_kernel_lacks_is_named_before_a_run(tmp_path: Path) -> None:
-    file = tmp_path / "two.toml"
     for sysctl, why in (
         ("net.ipv4.tcp_sock=0", "No such file or directory"),
         ("net.ipv4.ip_default_ttl=0", "Invalid argument"),
@@ -71,14 +68,13 @@ def test_a_parameter_that_the_kernel_lacks_is_named_before_a_run(tmp_path: Path)
         ("net.ipv4.conf.eth1.rp_filter=1", "No such file or directory"),
     ):
         linux = {"sysctls": ["net.ipv4.tcp_dsack=0", sysctl]}
-        file.write_text(hopyard.Scenario(**TWO, linux=linux).to_toml())
+        file = two_in(tmp_path, linux=linux)
         told = f"Linux 6.1 does not take `{sysctl}`: {why}"
         with pytest.raises(hopyard.ScenarioError, match=told) as caught:
             hopyard.run(file, out=tmp_path / "out")
         assert [problem.path for problem in caught.value.problems] == ["linux.sysctls"]
         assert not (tmp_path / "out").exists()
-        done = CliRunner().invoke(main, ["check", str(file)])
-        assert (done.exit_code, told in done.stderr) == (2, True), done.output
+        assert told in refused("check", file).stderr
 
 
 @pytest.mark.usefixtures("kernel")
@@ -93,7 +89,7 @@ def test_a_host_has_more_devices_than_addresses_that_mptcp_announces() -> None:
 
 
 def test_check_boots_a_kernel(kernel: cache.Built) -> None:
-    done = CliRunner().invoke(main, ["kernels", "check"])
+    done = command("kernels", "check")
     answer = rf"kernel 6\.1: boots in \d+\.\d\d s; its agent answers from {kernel.release}"
     assert re.search(answer, done.stdout), done.stdout
 
@@ -104,7 +100,7 @@ def test_programs_of_the_machine_are_in_the_results(tmp_path: Path) -> None:
         {"node": 2, "run": "sh -c 'getent hosts node0; exit 4'", "start": "1 s"},
         {"node": 0, "run": "sh -c 'echo $A; sleep 100'", "environment": ["A=b"]},
     ]
-    scenario = hopyard.Scenario(**{**TWO, "duration": "3 s", "runs": 1, "flow": [], "host": hosts})
+    scenario = two(duration="3 s", runs=1, flow=[], host=hosts)
     results = hopyard.run(scenario, out=tmp_path / "out")
     rows = results.programs.to_pylist()
     first, second = rows
@@ -117,7 +113,7 @@ def test_programs_of_the_machine_are_in_the_results(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("kernel")
 def test_a_capture_holds_the_segments_of_linux(tmp_path: Path) -> None:
     file = tmp_path / "linux.pcapng"
-    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1}), capture=file)
+    hopyard.run(two(runs=1), capture=file)
     assert file.stat().st_size > 100_000
 
 
@@ -133,9 +129,7 @@ STEPS: dict[str, Any] = {
 def test_steps_give_the_run_in_one_go(tmp_path: Path) -> None:
     scenario = hopyard.Scenario(**STEPS)
     whole = hopyard.run(scenario, runs=[1], series=["cwnd", "goodput"], out=tmp_path / "out")
-    (store,) = (tmp_path / "out").glob("*.sqlite*")
-    with sqlite3.connect(store) as database:
-        ((expected,),) = database.execute("SELECT digest FROM runs").fetchall()
+    ((expected,),) = sql(tmp_path / "out", "SELECT digest FROM runs")
     with hopyard.start(scenario, run=1, series=["cwnd", "goodput"]) as simulation:
         assert simulation.next_event_ns == 0
         assert simulation.advance("2.7 s")
@@ -198,26 +192,18 @@ def test_kernels_end_with_a_simulation_in_steps(
 
 
 def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) -> None:
-    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1, "duration": "2 s"}), out=tmp_path / "results")
-    (store,) = (tmp_path / "results").glob("*.sqlite*")
-    with sqlite3.connect(store) as database:
-        (platform,) = database.execute("SELECT DISTINCT platform FROM runs").fetchall()
+    hopyard.run(two(runs=1, duration="2 s"), out=tmp_path / "results")
+    (platform,) = sql(tmp_path / "results", "SELECT DISTINCT platform FROM runs")
     assert platform[0].endswith(f", Linux {kernel.release} ({kernel.key})")
 
 
 def test_a_kernel_that_has_changed_is_told_and_the_same_one_is_not(
     kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "two.toml"
-    short = {**TWO, "duration": "1.2 s"}
-    file.write_text(hopyard.Scenario(**short).to_toml())
-    out = tmp_path / "results"
+    file, out = two_in(tmp_path, duration="1.2 s"), tmp_path / "results"
 
     def run(runs: int) -> str:
-        line = ["run", str(file), "--runs", str(runs), "--out", str(out)]
-        done = CliRunner().invoke(main, line)
-        assert done.exit_code == 0, done.output
-        return done.stderr
+        return str(ok("run", file, "--runs", runs, "--out", out).stderr)
 
     assert "made" not in run(1)
     assert "made" not in run(2)
@@ -231,25 +217,20 @@ def test_a_kernel_that_has_changed_is_told_and_the_same_one_is_not(
     # Those of both are there now: the one that has gone is still told.
     assert expected in run(3)
     # Another machine is told without the kernel.
-    (store,) = out.glob("*.sqlite")
-    with sqlite3.connect(store) as database:
-        database.execute("UPDATE runs SET platform = replace(platform, 'x86_64', 'riscv')")
+    sql(out, "UPDATE runs SET platform = replace(platform, 'x86_64', 'riscv')")
     told = run(3)
     assert re.search(r"were made by Hopyard \S+ on Linux riscv; this is Linux x86_64", told), told
 
 
-def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
-    kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("two.toml").write_text(hopyard.Scenario(**{**TWO, "duration": "2 s"}).to_toml())
+@pytest.mark.usefixtures("here")
+def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(kernel: cache.Built) -> None:
+    two_in(Path(), duration="2 s")
     Path("study.toml").write_text(
         'title = "Two"\nscenario = "two.toml"\n[axes.stack]\nkey = "flow.stack"\nvalues = ["hopyard", "linux"]\n'
     )
-    done = CliRunner().invoke(main, ["sweep", "study.toml", "--runs", "2", "--out", "store"])
-    assert done.exit_code == 0, done.output
+    ok("sweep", "study.toml", "--runs", "2", "--out", "store")
     line = ["audit", "study.toml", "--out", "store"]
-    told = " ".join(CliRunner().invoke(main, line).output.split())
+    told = " ".join(command(*line).output.split())
     release = kernel.release.removesuffix("-hopyard")
     expected = (
         f"Kernels of Linux {release}, whose clocks and network devices are simulated, had the TCP"
@@ -257,15 +238,12 @@ def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
     )
     assert expected in told, told
     assert "are mixed" not in told
-    (store,) = Path("store").glob("*.sqlite")
-    with sqlite3.connect(store) as database:
-        change = "UPDATE runs SET platform = replace(platform, ?, 'ffffffffffff') WHERE run = 1"
-        database.execute(change, (kernel.key,))
-    told = " ".join(CliRunner().invoke(main, line).output.split())
+    sql(Path("store"), f"UPDATE runs SET platform = replace(platform, '{kernel.key}', 'ffffffffffff') WHERE run = 1")
+    told = " ".join(command(*line).output.split())
     assert f"runs of several builds of Linux {release} are mixed: Hopyard" in told, told
 
     results = hopyard.run(
-        hopyard.Scenario(**{**TWO, "duration": "2 s", "runs": 1}),
+        two(duration="2 s", runs=1),
         set={"flow.tcp": "westwood_plus", "flow.stack": ["hopyard", "linux"]},
         series=["hops", "cwnd", "bandwidth"],
     )
@@ -284,17 +262,14 @@ def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
 @pytest.mark.usefixtures("kernel")
 def test_the_processor_time_of_kernels_counts(tmp_path: Path) -> None:
     before = os.times()
-    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1}), out=tmp_path / "results", jobs=1)
+    hopyard.run(two(runs=1), out=tmp_path / "results", jobs=1)
     after = os.times()
     own = after.user + after.system - before.user - before.system
     others = sum(after[2:4]) - sum(before[2:4])
-    with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
-        ((taken,),) = database.execute("SELECT cpu_s FROM runs").fetchall()
+    ((taken, whole),) = sql(tmp_path / "results", "SELECT cpu_s, wall_s FROM runs")
     # The kernels' processes were waited for, so that the system has counted them; not all of what
     # computes in them are their children, and they also end.
     assert 0.5 * others < taken < own + 2 * others + 0.2
-    with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
-        ((whole,),) = database.execute("SELECT wall_s FROM runs").fetchall()
     # One of all processes computes at a time.
     assert 0.3 * whole < taken < 1.05 * whole + 0.05
 
@@ -332,22 +307,20 @@ def test_a_forked_process_cannot_use_the_kernels_of_its_parent() -> None:
 
 
 @pytest.mark.usefixtures("kernel")
-def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_commands_of_the_tutorial_run(here: Path) -> None:
     lines = []
     for block in blocks(DOCS / "start" / "linux.md"):
         if block.file:
-            (tmp_path / block.file).write_text(block.text)
+            (here / block.file).write_text(block.text)
         elif block.language == "sh":
             lines += [line for line in block.text.splitlines() if line.startswith("hopyard run")]
     assert len(lines) == 5
     for line in lines:
         # One run of a case shows as well as five that the command is right.
         short = [] if "--run 0" in line else ["--runs", "1"]
-        done = CliRunner().invoke(main, [*shlex.split(line)[1:], *short])
-        assert done.exit_code == 0, f"{line}\n{done.output}"
-    assert (tmp_path / "window" / "cwnd.png").stat().st_size > 10_000
-    assert (tmp_path / "team.pcapng").stat().st_size > 100_000
+        ok(*shlex.split(line)[1:], *short)
+    assert (here / "window" / "cwnd.png").stat().st_size > 10_000
+    assert (here / "team.pcapng").stat().st_size > 100_000
 
 
 def _recipe(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,9 +336,7 @@ def _recipe(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             if words[0] == "openssl" and name == "quic.toml":
                 subprocess.run(words, check=True, capture_output=True)
             elif name in words:
-                done = CliRunner().invoke(main, words[1:])
-                assert done.exit_code == 0, f"{line}\n{done.output}"
-                assert "exit status" not in done.output, done.output
+                assert "exit status" not in ok(*words[1:]).output
 
 
 def _printed(folder: Path) -> str:
@@ -391,25 +362,19 @@ def test_the_recipe_of_quic_runs_and_repeats(tmp_path: Path, monkeypatch: pytest
     _recipe("quic.toml", tmp_path, monkeypatch)
     first = (tmp_path / "quic.pcap").read_bytes()
     assert [line.split()[0] for line in _printed(tmp_path / "quic").splitlines()] == ["1000", "100000", "300000"]
-    done = CliRunner().invoke(main, ["run", "quic.toml", "--capture", "again.pcap"])
-    assert done.exit_code == 0, done.output
+    ok("run", "quic.toml", "--capture", "again.pcap")
     assert (tmp_path / "again.pcap").read_bytes() == first
 
 
 def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> None:
     copy = _copied(kernel, tmp_path)
     root = copy.parent
-    file = tmp_path / "two.toml"
-    file.write_text(hopyard.Scenario(**{**TWO, "duration": "10000 s"}).to_toml())
+    file = two_in(tmp_path, duration="10000 s")
     command = [sys.executable, "-m", "hopyard", "run", str(file), "--jobs", "1"]
     environment = {"HOPYARD_KERNELS": str(root), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     for number in (signal.SIGINT, signal.SIGKILL):
         process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
         assert waited(lambda: len(_processes(copy / "linux")) >= 2), process.poll()
         time.sleep(0.5)

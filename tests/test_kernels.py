@@ -13,13 +13,12 @@ from typing import Any
 
 import hopyard
 import pytest
-from click.testing import CliRunner
 from hopyard import _core
-from hopyard.cli.main import main
 from hopyard.kernels import build, cache, check
 from hopyard.kernels.use import most, needed
 from hopyard.scenario.catalogue import models
 from hopyard.scenario.plan import plan
+from short import command, ok, refused
 
 ABOUT = {
     "version": "6.1",
@@ -39,6 +38,18 @@ TWO: dict[str, Any] = {
     "radio": {"receive": "250 m", "sense": "550 m"},
     "flow": [{"from": 0, "to": 2, "tcp": "reno", "stack": "linux", "start": "1 s"}],
 }
+
+
+def two(**keys: Any) -> hopyard.Scenario:
+    """The scenario with two kernels, with other values of these keys."""
+    return hopyard.Scenario(**TWO | keys)
+
+
+def two_in(folder: Path, **keys: Any) -> Path:
+    """Its file in a folder."""
+    file = folder / "two.toml"
+    file.write_text(two(**keys).to_toml())
+    return file
 
 
 def add(root: Path, folder: str, **about: object) -> Path:
@@ -81,7 +92,7 @@ def test_kernels_that_a_scenario_can_have_instead_are_named(empty: Path) -> None
         cache.newest("6.12+wifi")
     # The error says which scenario it is of: a command can have several.
     with pytest.raises(ValueError, match=r"^two: there is no kernel 6\.12 .*: 6\.1, 6\.1\+wifi \(`version`"):
-        hopyard.run(hopyard.Scenario(**{**TWO, "linux": {"version": "6.12"}}))
+        hopyard.run(two(linux={"version": "6.12"}))
 
 
 def test_an_agent_of_another_version_does_not_count(empty: Path) -> None:
@@ -119,18 +130,16 @@ def test_only_what_is_missing_is_built(empty: Path, monkeypatch: pytest.MonkeyPa
 def test_a_kernel_that_cannot_be_started_is_found_before_a_run(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "_trace", lambda: check.Finding("ptrace", True, "allowed"))
     program = add(empty, "6.1-a", variants=["reno"]) / "linux"
-    file = empty / "two.toml"
-    file.write_text(hopyard.Scenario(**TWO).to_toml())
+    file = two_in(empty)
 
     def told() -> str:
         with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1") as caught:
             hopyard.run(file, out=empty / "out")
         assert not (empty / "out").exists()
-        done = CliRunner().invoke(main, ["check", str(file)])
+        done = command("check", file)
         text = str(caught.value).removeprefix("two: ")
         assert f"{file}: {text}" in done.stdout
-        listed = CliRunner().invoke(main, ["kernels", "check"])
-        assert "missing  kernel 6.1" in listed.stdout
+        assert "missing  kernel 6.1" in command("kernels", "check").stdout
         return text
 
     program.chmod(0o644)
@@ -153,8 +162,7 @@ def test_a_kernel_that_cannot_be_started_is_found_before_a_run(empty: Path, monk
 
 def test_a_folder_of_kernels_that_cannot_be_read_is_named(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = add(empty, "6.1-a")
-    file = empty / "two.toml"
-    file.write_text(hopyard.Scenario(**TWO).to_toml())
+    file = two_in(empty)
     usual = Path.iterdir
 
     # Whoever runs the tests as root may read everything.
@@ -167,9 +175,9 @@ def test_a_folder_of_kernels_that_cannot_be_read_is_named(empty: Path, monkeypat
     told = f"{empty}: the folder of kernels cannot be read: Permission denied"
     with pytest.raises(ValueError, match=told):
         cache.newest("6.1")
-    assert told in CliRunner().invoke(main, ["check", str(file)]).stdout
-    assert told in CliRunner().invoke(main, ["kernels", "check"]).stdout
-    done = CliRunner().invoke(main, ["kernels", "list"])
+    assert told in command("check", file).stdout
+    assert told in command("kernels", "check").stdout
+    done = command("kernels", "list")
     assert (done.exit_code != 0, told in str(done.exception) + done.stderr) == (True, True)
     monkeypatch.undo()
     monkeypatch.setenv("HOPYARD_KERNELS", str(empty))
@@ -192,21 +200,20 @@ def test_folders_of_other_versions_are_told_and_not_used(empty: Path) -> None:
     (worse / cache.ABOUT).write_text("{")
     assert cache.built() == []
     assert cache.unreadable() == [bad, worse]
-    done = CliRunner().invoke(main, ["kernels", "list"])
+    done = command("kernels", "list")
     assert f"{bad}: this is no kernel that this version of Hopyard can use" in done.stderr
     assert done.exit_code == 1
 
 
 def test_a_list_without_a_kernel_says_what_to_do(empty: Path) -> None:
-    done = CliRunner().invoke(main, ["kernels", "list"])
+    done = command("kernels", "list")
     assert (done.exit_code, done.stdout) == (1, "")
     assert f"there is no kernel in {empty}: `hopyard kernels build` makes one" in done.stderr
 
 
 def test_the_list_shows_kernels_with_their_variants(empty: Path) -> None:
     add(empty, "6.1-a")
-    done = CliRunner().invoke(main, ["kernels", "list"])
-    assert done.exit_code == 0
+    done = ok("kernels", "list")
     assert "6.1.192-hopyard" in done.stdout
     assert "tcp of flows: cubic, reno\n  tcp, for programs: hybla" in done.stdout
 
@@ -214,7 +221,7 @@ def test_the_list_shows_kernels_with_their_variants(empty: Path) -> None:
 def test_modules_are_listed_and_needed(empty: Path) -> None:
     add(empty, "6.1-a", variants=["cubic", "reno"])
     flow = {**TWO["flow"][0], "tcp": "welcome"}
-    scenario = hopyard.Scenario(**{**TWO, "flow": [flow]})
+    scenario = two(flow=[flow])
     missing = r"module of the TCP variant `welcome` .*`hopyard kernels build 6\.1` makes it"
     with pytest.raises(ValueError, match=missing):
         hopyard.run(scenario)
@@ -225,21 +232,19 @@ def test_modules_are_listed_and_needed(empty: Path) -> None:
     assert kernel.senders() == ["cubic", "elfn", "reno", "welcome"]
     assert not kernel.lacks_module("welcome")
     assert not kernel.lacks_module("bbr")
-    done = CliRunner().invoke(main, ["kernels", "list"])
-    assert "tcp, as modules of Hopyard: elfn, welcome" in done.stdout
+    assert "tcp, as modules of Hopyard: elfn, welcome" in command("kernels", "list").stdout
 
 
 def test_check_says_what_is_missing(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = CliRunner().invoke(main, ["kernels", "check"])
+    done = command("kernels", "check")
     assert done.exit_code == 1
     assert "missing  kernel 6.1: none in" in done.stdout
     assert "-> hopyard kernels build 6.1" in done.stdout
     add(empty, "6.1-a")
     monkeypatch.setattr(check, "machine", lambda: [check.Finding("system", True, "Linux")])
-    done = CliRunner().invoke(main, ["kernels", "check"])
-    assert "missing  kernel 6.1: the kernel of a trial ended at 0.000000000 s" in done.stdout
+    assert "missing  kernel 6.1: the kernel of a trial ended at 0.000000000 s" in command("kernels", "check").stdout
     monkeypatch.setattr(_core, "try_kernel", lambda *_: "6.1.192-hopyard")
-    done = CliRunner().invoke(main, ["kernels", "check"])
+    done = command("kernels", "check")
     assert re.search(r"ok       kernel 6\.1: boots in 0\.\d\d s; its agent answers from 6\.1\.192", done.stdout)
 
 
@@ -248,10 +253,9 @@ def test_the_machine_is_checked_without_a_kernel(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
     monkeypatch.setattr(check, "PERSONALITY", "raise SystemExit(0)")
     monkeypatch.setattr(check, "GUEST", 1)
-    done = CliRunner().invoke(main, ["kernels", "check", "--machine"])
-    assert (done.exit_code, "kernel 6.1" in done.stdout) == (0, False), done.stdout
+    assert "kernel 6.1" not in ok("kernels", "check", "--machine").stdout
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(1)")
-    done = CliRunner().invoke(main, ["kernels", "check", "--machine"])
+    done = command("kernels", "check", "--machine")
     assert done.exit_code == 1
     assert "missing  ptrace: refused: Operation not permitted" in done.stdout
 
@@ -284,8 +288,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         build.recipe("6.1")
     with pytest.raises(ValueError, match=r"expected a kernel 6\.1 or 6\.12, found '6\.6'"):
         build.recipe("6.6")
-    done = CliRunner().invoke(main, ["kernels", "build", "6.1"])
-    assert done.exit_code == 2
+    refused("kernels", "build", "6.1")
 
 
 def test_variants_have_the_names_of_the_kernel() -> None:
@@ -333,32 +336,32 @@ def test_the_patches_of_a_version_are_its_own_and_the_common_ones() -> None:
 
 def test_scenarios_need_a_kernel_that_is_built(empty: Path) -> None:
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1` makes it"):
-        hopyard.run(hopyard.Scenario(**TWO))
+        hopyard.run(two())
     add(empty, "6.1-a", variants=["cubic"])
     with pytest.raises(ValueError, match=r"Linux 6\.1 has no TCP variant `reno`.*expected cubic"):
-        hopyard.run(hopyard.Scenario(**TWO))
+        hopyard.run(two())
 
 
 def test_a_variant_without_a_twin_in_linux_is_named() -> None:
     flow = {**TWO["flow"][0], "tcp": "tahoe"}
     with pytest.raises(hopyard.ScenarioError, match=r"(?s)no TCP variant `tahoe`.*\"cubic\""):
-        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [flow]}))
+        hopyard.run(two(flow=[flow]))
 
 
 def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
     add(empty, "6.1-a")
     hosts = [{"node": 0, "run": "true"}, {"node": 2, "run": "no-such-program -x"}]
     with pytest.raises(hopyard.ScenarioError, match="there is no program `no-such-program`") as caught:
-        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
+        hopyard.run(two(flow=[], host=hosts))
     assert [problem.path for problem in caught.value.problems] == ["host.1.run"]
     # One error of several programs is one problem.
     hosts += [{"node": 0, "run": "no-such-program"}]
     with pytest.raises(hopyard.ScenarioError, match=r"no-such-program` in .*\(2 programs\)") as caught:
-        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
+        hopyard.run(two(flow=[], host=hosts))
     assert [problem.path for problem in caught.value.problems] == ["host.1.run"]
     nowhere = [{"node": 3, "run": "true"}]
     with pytest.raises(ValueError, match=r"host\.0\.node|\[\[host\]\]"):
-        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": nowhere}))
+        hopyard.run(two(flow=[], host=nowhere))
 
 
 def test_what_cannot_run_here_is_told_with_its_place_and_leaves_no_folder(empty: Path, tmp_path: Path) -> None:
@@ -367,8 +370,7 @@ def test_what_cannot_run_here_is_told_with_its_place_and_leaves_no_folder(empty:
     text = '[nodes]\ncount = 2\n[[host]]\nnode = 1\nrun = "no-such-program -x"\n'
     file.write_text(text)
     out = tmp_path / "out"
-    done = CliRunner().invoke(main, ["run", str(file), "--out", str(out)])
-    assert done.exit_code == 2, done.output
+    done = refused("run", file, "--out", out)
     assert "there is no program `no-such-program`" in done.stderr
     assert f"{file}:5:7" in done.stderr
     assert not out.exists()
@@ -386,21 +388,20 @@ def test_a_machine_that_cannot_have_kernels_is_an_error_before_a_run(
     monkeypatch.setattr(check, "PERSONALITY", "raise SystemExit(0)")
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(1)")
     with pytest.raises(ValueError, match="cannot run here: ptrace: refused: Operation not"):
-        hopyard.run(hopyard.Scenario(**TWO))
+        hopyard.run(two())
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
     monkeypatch.setattr(check, "GUEST", 2**60)
     with pytest.raises(ValueError, match=r"kernels need at least \d+ MB and .*container: --shm-si.*\(--jobs\)"):
-        hopyard.run(hopyard.Scenario(**TWO))
+        hopyard.run(two())
 
 
 def test_check_compares_the_memory_of_kernels_with_what_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hosts = [{"node": 1, "run": "true"}, {"node": 0, "run": "true"}]
-    file = tmp_path / "two.toml"
-    file.write_text(hopyard.Scenario(**{**TWO, "host": hosts}).to_toml())
+    file = two_in(tmp_path, host=hosts)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    done = CliRunner().invoke(main, ["check", str(file)])
+    done = command("check", file)
     # One kernel has flows only; two have programs.
     need = f"{file}: 3 kernels need at least 40 MB and at most 288 MB; there are "
     assert (done.exit_code, need in done.stdout) == (0, True), done.output
@@ -409,29 +410,24 @@ def test_check_compares_the_memory_of_kernels_with_what_there_is(
     changed = [*usual]
     changed[4] = 39 * 1024**2 // usual.f_frsize
     monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(changed))
-    done = CliRunner().invoke(main, ["check", str(file)])
-    assert (done.exit_code, f"error: {need}39 MB free" in done.stderr) == (2, True), done.output
+    done = refused("check", file)
+    assert f"error: {need}39 MB free" in done.stderr
     assert "no errors" not in done.stdout
     changed[4] = 200 * 1024**2 // usual.f_frsize
-    done = CliRunner().invoke(main, ["check", str(file)])
-    assert (done.exit_code, "less than they may take" in done.stdout) == (0, True), done.output
+    assert "less than they may take" in ok("check", file).stdout
 
 
 def test_what_a_machine_lacks_is_said_before_a_run(empty: Path, tmp_path: Path) -> None:
-    file = tmp_path / "two.toml"
-    file.write_text(hopyard.Scenario(**TWO).to_toml())
-    done = CliRunner().invoke(main, ["check", str(file)])
-    assert done.exit_code == 0, done.output
-    assert f"{file}: there is no kernel 6.1 in {empty}: `hopyard kernels build 6.1`" in done.stdout
+    file = two_in(tmp_path)
+    assert f"{file}: there is no kernel 6.1 in {empty}: `hopyard kernels build 6.1`" in ok("check", file).stdout
     study = tmp_path / "study.toml"
     study.write_text('title = "Two"\nscenario = "two.toml"\n')
     out = tmp_path / "out"
-    done = CliRunner().invoke(main, ["sweep", str(study), "--out", str(out)])
+    done = command("sweep", study, "--out", out)
     assert (done.exit_code, out.exists()) == (2, False), done.output
     assert "`hopyard kernels build 6.1`" in done.stderr
-    file.write_text(hopyard.Scenario(**{**TWO, "host": [{"node": 1, "run": "no-such-program -s"}]}).to_toml())
-    done = CliRunner().invoke(main, ["check", str(file)])
-    assert done.exit_code == 2, done.output
+    two_in(tmp_path, host=[{"node": 1, "run": "no-such-program -s"}])
+    done = refused("check", file)
     assert "no-such-program" in done.stderr
     assert "two.toml:" in done.stderr
 
@@ -443,7 +439,7 @@ def test_file_descriptors_are_enough_or_are_refused_before_a_run(
         finding = check.Finding(question, True, "allowed")
         monkeypatch.setattr(check, question, lambda it=finding: it)
     add(empty, "6.1-a", variants=["reno"])
-    core = plan(hopyard.Scenario(**TWO))[0].core
+    core = plan(two())[0].core
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     limits = [before[0], before[1]]
     monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limits))
@@ -466,30 +462,27 @@ def test_file_descriptors_are_enough_or_are_refused_before_a_run(
     with pytest.raises(ValueError, match=match):
         needed([(core, 100)], 40)
     assert limits == [50, 700]
-    file = tmp_path / "two.toml"
-    file.write_text(hopyard.Scenario(**TWO).to_toml())
-    done = CliRunner().invoke(main, ["check", str(file)])
-    assert (done.exit_code, "no errors" in done.stdout) == (0, True), done.output
-    done = CliRunner().invoke(main, ["kernels", "check"])
-    assert "ok       file descriptors: 50, or up to 700 as they are needed, for" in done.stdout
+    file = two_in(tmp_path)
+    assert "no errors" in ok("check", file).stdout
+    assert "ok       file descriptors: 50, or up to 700 as they are needed, for" in command("kernels", "check").stdout
     limits[:] = [50, 60]
-    done = CliRunner().invoke(main, ["check", str(file)])
-    assert (done.exit_code, "no errors" in done.stdout) == (2, False), done.output
+    done = refused("check", file)
+    assert "no errors" not in done.stdout
     assert "error: " in done.stderr
     assert "file descriptors: at most 60 (ulimit -Hn); 2 kernels need" in done.stderr
-    done = CliRunner().invoke(main, ["kernels", "check"])
+    done = command("kernels", "check")
     assert (done.exit_code, "missing  file descriptors: at most 60" in done.stdout) == (1, True)
 
 
 def test_each_device_of_a_kernel_with_programs_takes_descriptors() -> None:
     hosts = [{"node": 1, "run": "true"}]
     wires = [{"between": [1, it], "rate": "1 Mbps", "delay": "1 ms"} for it in (0, 2)]
-    core = plan(hopyard.Scenario(**{**TWO, "host": hosts, "wire": wires}))[0].core
+    core = plan(two(host=hosts, wire=wires))[0].core
     assert (core.kernels(), core.kernel_devices()) == (3, 2 + 3)
 
 
 def test_runs_at_a_time_need_their_memory_at_the_same_time() -> None:
-    core = plan(hopyard.Scenario(**TWO))[0].core
+    core = plan(two())[0].core
     one = most([(core, 1)], 8)
     assert (one.kernels, one.least, one.most) == (2, 2 * check.GUEST, 2 * 32 * 1024**2)
     three = check.Need(3 * one.least, 3 * one.most, 6, 3 * one.descriptors)
@@ -508,22 +501,20 @@ def test_a_long_folder_for_temporary_files_is_refused(tmp_path: Path, monkeypatc
 def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
     def told(*variants: str, **keys: object) -> str:
         flows = [{"from": 0, "to": 2, "tcp": variant, **keys} for variant in variants]
-        file = tmp_path / "two.toml"
-        file.write_text(hopyard.Scenario(**{**TWO, "flow": flows}).to_toml())
-        done = CliRunner().invoke(main, ["check", str(file)])
-        assert done.exit_code == 0, done.output
+        file = two_in(tmp_path, flow=flows)
+        done = ok("check", file)
         return done.stdout
 
     assert "Linux kernels have cubic, reno too: --set flow.stack=linux" in told("reno", "cubic")
     assert "Linux kernels have" not in told("reno", "tahoe")
     assert "Linux kernels have" not in told("reno", traffic="request_response")
-    listed = CliRunner().invoke(main, ["models", "veno"]).stdout
+    listed = command("models", "veno").stdout
     assert "--set flow.stack=linux runs flows with Linux's TCP" in listed
-    assert "flow.stack" not in CliRunner().invoke(main, ["models", "tahoe"]).stdout
+    assert "flow.stack" not in command("models", "tahoe").stdout
     assert "Linux kernels have westwood_plus too" in told("westwood_plus")
-    assert "Linux has it too, as `westwood`" in CliRunner().invoke(main, ["models", "westwood_plus"]).stdout
+    assert "Linux has it too, as `westwood`" in command("models", "westwood_plus").stdout
     assert "Linux kernels have" not in told("westwood")
-    listed = CliRunner().invoke(main, ["models", "westwood"]).stdout
+    listed = command("models", "westwood").stdout
     assert "What Linux has under this name is another model." in listed
     assert "flow.stack" not in listed
 
@@ -541,20 +532,16 @@ def test_a_simulation_in_steps_needs_a_kernel_that_is_built(empty: Path, monkeyp
     for question in ("TRACE", "PERSONALITY"):
         monkeypatch.setattr(check, question, "raise SystemExit(0)")
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1` makes it"):
-        hopyard.start(hopyard.Scenario(**TWO))
+        hopyard.start(two())
     add(empty, "6.1-a", variants=["reno"])
     with pytest.raises(hopyard.SimulationError, match="the kernel of node 0"):
-        hopyard.start(hopyard.Scenario(**TWO))
+        hopyard.start(two())
 
 
 def test_a_run_in_python_warns_of_flows_of_linux_as_check_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOPYARD_KERNELS", str(tmp_path))
     flow = {"from": 0, "to": 1, "tcp": "westwood", "stack": "linux"}
-    scenario = {
-        "duration": "1 s",
-        "nodes": {"positions": [[0, 0], [100, 0]]},
-        "flow": [flow],
-    }
+    scenario = {"duration": "1 s", "nodes": {"positions": [[0, 0], [100, 0]]}, "flow": [flow]}
     # There is no kernel: the run is refused, but not before the warning.
     with (
         pytest.warns(UserWarning, match=r"what Linux calls `westwood` is Westwood\+"),

@@ -17,18 +17,9 @@ import pytest
 from hopyard.live import namespaces
 from hopyard.live import session as live
 from hopyard.running.stepping import Datagram
-from live_lab import (
-    CHAIN,
-    LEFT,
-    RIGHT,
-    WIRES_RTT,
-    Echoed,
-    Lab,
-    allowed,
-    host_network,
-)
+from live_lab import CHAIN, LEFT, RIGHT, WIRES_RTT, Echoed, Lab, allowed, host_network
 from pyarrow import parquet
-from short import command
+from short import command, ok
 
 
 def _programs_of(node: int, echoed: Echoed) -> list[dict[str, Any]]:
@@ -130,7 +121,7 @@ def test_the_tables_are_complete(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> N
     nodes = parquet.read_table(it.out / "nodes.parquet").to_pylist()
     assert len(nodes) == 4
     assert nodes[1]["simulated_s"] == pytest.approx(it.report["simulated_s"])
-    assert command("check", it.out / "scenario.toml").exit_code == 0
+    ok("check", it.out / "scenario.toml")
     (server,), (client,) = _programs_of(3, it), _programs_of(0, it)
     assert (server["ended_by_run"], server["signal"]) == (True, "SIGTERM")
     assert (client["ended_by_run"], client["exit_code"]) == (False, 0)

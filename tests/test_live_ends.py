@@ -14,15 +14,7 @@ from pathlib import Path
 import pytest
 from hopyard.live import guard
 from hopyard.live.programs import Command, Programs
-from live_lab import (
-    LEFT,
-    TAKEN,
-    Lab,
-    allowed,
-    host_network,
-    is_alive,
-    wait_for,
-)
+from live_lab import LEFT, TAKEN, Lab, allowed, host_network, is_alive, wait_for
 
 
 @pytest.mark.parametrize("ways", [["SIGINT"], ["SIGTERM"], ["SIGKILL"], ["SIGINT", "SIGINT"]])
@@ -31,17 +23,7 @@ def test_a_signal_leaves_nothing_behind(lab: Lab, ways: list[str]) -> None:
     stubborn = lab.path / "stubborn"
     daemon = f"trap '' TERM HUP INT; {lab.program('echo.py', stubborn)} & wait; sleep 99"
     process = lab.start(
-        *(
-            "chain.toml",
-            "--attach",
-            "left=0",
-            "--attach",
-            "right=3",
-            "--bound",
-            "10s",
-            "--out",
-            "o",
-        ),
+        *("chain.toml", "--attach", "left=0", "--attach", "right=3", "--bound", "10s", "--out", "o"),
         *("--serve", 3, lab.program("echo.py", lab.path / "server")),
         *("--run", 0, f"sh -c {shlex.quote(daemon)}"),
     )

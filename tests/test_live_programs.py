@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hopyard.live import namespaces, programs
 from hopyard.live import session as live
-from live_lab import (
-    ROOTLESS,
-    Lab,
-    allowed,
-    installed,
-    own,
-    refused,
-)
+from live_lab import ROOTLESS, Lab, allowed, installed, own, refused
 from short import command
 from test_docs import DOCS, blocks
 
@@ -163,10 +156,7 @@ def test_what_cannot_be_is_refused_before_anything_starts(
 def test_kernels_in_simulated_time_are_refused_before_anything_else(lab: Lab) -> None:
     text = (lab.path / "chain.toml").read_text()
     for more, named in (
-        (
-            '[[flow]]\nfrom = 0\nto = 1\ntcp = "reno"\nstack = "linux"\n',
-            'flows with `stack = "linux"`',
-        ),
+        ('[[flow]]\nfrom = 0\nto = 1\ntcp = "reno"\nstack = "linux"\n', 'flows with `stack = "linux"`'),
         ('[[host]]\nnode = 0\nrun = "true"\n', "programs ([[host]])"),
     ):
         file = lab.path / "kernels.toml"

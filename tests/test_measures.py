@@ -10,15 +10,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from hopyard import _core, run
 from hopyard.cli import listing
-from hopyard.cli.main import main
 from hopyard.congestion import CongestionControl
 from hopyard.scenario.catalogue import ORIGIN, tables
 from hopyard.scenario.scenario import Scenario
 from hopyard.store.reading import Reader
 from hopyard.tables.measures import MEASURES, check, check_series
+from short import ok, refused
 
 ROOT = Path(__file__).parent.parent
 
@@ -146,30 +145,21 @@ def test_labels_are_of_measures_of_flows(given: str, said: str) -> None:
         check(given)
 
 
-def test_labels_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_labels_of_the_command() -> None:
     Path("s.toml").write_text(Scenario(LABELLED).to_toml())
-
-    def command(*arguments: str) -> tuple[int, str]:
-        result = CliRunner().invoke(main, arguments)
-        return result.exit_code, result.output
-
-    code, said = command("run", "s.toml", "--runs", "1", "--out", "o", "--measure", "goodput[vidoe]")
-    assert (code, Path("o").exists()) == (2, False)
+    said = refused("run", "s.toml", "--runs", "1", "--out", "o", "--measure", "goodput[vidoe]").output
+    assert not Path("o").exists()
     assert "no flow has the label 'vidoe'; there are drawn, files, video" in said
-    code, said = command("run", "s.toml", "--runs", "2", "--out", "o", "--plot", "--measure", "goodput[video]")
-    assert code == 0, said
+    said = ok("run", "s.toml", "--runs", "2", "--out", "o", "--plot", "--measure", "goodput[video]").output
     assert "Goodput of" in said
     assert Path("o/goodput[video].png").exists()
     assert "Goodput of video (kbit/s)" in Path("o/summary.csv").read_text()
     for words in (("show", "o"), ("plot", "o", "-o", "t.png")):
-        code, said = command(*words, "--measure", "goodput[video]")
-        assert code == 0, said
-        code, said = command(*words, "--measure", "goodput[vidoe]")
-        assert code == 2, said
-        assert "there are drawn, files, video" in said
-    code, said = command("show", "o", "--format", "json", "--measure", "goodput[video]")
-    assert json.loads(said)["cases"][0]["measures"]["goodput[video]"]["unit"] == "kbit/s"
+        ok(*words, "--measure", "goodput[video]")
+        assert "there are drawn, files, video" in refused(*words, "--measure", "goodput[vidoe]").output
+    shown = ok("show", "o", "--format", "json", "--measure", "goodput[video]")
+    assert json.loads(shown.output)["cases"][0]["measures"]["goodput[video]"]["unit"] == "kbit/s"
 
 
 LABELLED_STUDY = """
@@ -187,30 +177,21 @@ where = { label = "video" }
 """
 
 
-def test_labels_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_labels_of_a_study() -> None:
     Path("s.toml").write_text(Scenario(LABELLED).to_toml())
     Path("study.toml").write_text(LABELLED_STUDY)
-
-    def command(*arguments: str) -> tuple[int, str]:
-        result = CliRunner().invoke(main, arguments)
-        return result.exit_code, result.output
-
-    assert command("sweep", "study.toml", "--out", "o", "-q")[0] == 0
+    ok("sweep", "study.toml", "--out", "o", "-q")
     chosen = ["--measure", "goodput[video],of_video"]
-    code, said = command("results", "study.toml", "--out", "o", "--each", "-o", "t.csv", *chosen)
-    assert code == 0, said
+    ok("results", "study.toml", "--out", "o", "--each", "-o", "t.csv", *chosen)
     head, *rows = [line.split(",") for line in Path("t.csv").read_text().splitlines()]
     places = [i for i, name in enumerate(head) if "of_video" in name or "of video" in name]
     assert len(places) == 2, head
     assert all(row[places[0]] == row[places[1]] != "" for row in rows)
     wrong = ["--out", "o", "--measure", "goodput[vidoe]"]
     for name in ("results", "plot", "audit"):
-        code, said = command(name, "study.toml", *wrong)
-        assert (code, "there are drawn, files, video" in said) == (2, True), said
-    plotting = ("plot", "study.toml", "--out", "o", "--measure", "goodput[video]", "-o", "p.png")
-    code, said = command(*plotting)
-    assert code == 0, said
+        assert "there are drawn, files, video" in refused(name, "study.toml", *wrong).output
+    ok("plot", "study.toml", "--out", "o", "--measure", "goodput[video]", "-o", "p.png")
 
 
 ANSWERED = """
@@ -288,19 +269,12 @@ def test_answers_count_where_they_are_named() -> None:
         assert results.values(measure, case) == pytest.approx(sum(rows[flow] for flow in flows)), measure
 
 
-def test_answers_of_a_study_and_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_answers_of_a_study_and_of_the_command() -> None:
     Path("s.toml").write_text(ANSWERED)
     Path("study.toml").write_text(ANSWERED_STUDY)
-
-    def command(*arguments: str) -> tuple[int, str]:
-        result = CliRunner().invoke(main, arguments)
-        return result.exit_code, result.output
-
-    code, said = command("sweep", "study.toml", "--out", "o", "-q")
-    assert code == 0, said
-    code, said = command("results", "study.toml", "--out", "o", "--each", "-o", "t.csv", "--measure", ",".join(OWN))
-    assert code == 0, said
+    ok("sweep", "study.toml", "--out", "o", "-q")
+    ok("results", "study.toml", "--out", "o", "--each", "-o", "t.csv", "--measure", ",".join(OWN))
     rows = [line.split(",") for line in Path("t.csv").read_text().splitlines()[1:]]
     with Reader(Path("o")) as store:
         (case,) = store.cases()
@@ -313,8 +287,7 @@ def test_answers_of_a_study_and_of_the_command(tmp_path: Path, monkeypatch: pyte
         assert found["answers"] == pytest.approx(mine[2] + mine[3])
         assert (found["of_one"], found["rest"]) == pytest.approx((mine[3], mine[1]))
         assert found["window"] != found["window_back"] > 0
-    code, said = command("show", "o", "--flows")
-    assert code == 0, said
+    said = ok("show", "o", "--flows").output
     assert re.findall(r"s +(\d) +(\d) +(\d) +4\.10 ", said) == [tuple(row) for row in ("002", "120", "220", "302")]
     for old, new, told in [
         ("flow = 2\n", "flow = 4\n", "no point has a flow 4; there are flows from 0 to 3"),
@@ -327,14 +300,12 @@ def test_answers_of_a_study_and_of_the_command(tmp_path: Path, monkeypatch: pyte
         ),
     ]:
         Path("wrong.toml").write_text(ANSWERED_STUDY.replace(old, new))
-        code, said = command("check", "wrong.toml")
-        assert (code, told in said) == (2, True), said
+        assert told in refused("check", "wrong.toml").output
     # A table of a study takes the measures that the command takes.
     table = '[[table]]\nname = "t"\ntitle = "T"\nmeasures = ["goodput[{}]"]\nrows = ["window"]\n'
     Path("labelled.toml").write_text(ANSWERED_STUDY + table.format("talk.answers"))
     both = "goodput[talk.answers],by_label"
-    code, said = command("results", "labelled.toml", "--out", "o", "--each", "--measure", both)
-    assert code == 0, said
+    said = ok("results", "labelled.toml", "--out", "o", "--each", "--measure", both).output
     assert all(row.split(",")[3] == row.split(",")[4] > "0" for row in said.splitlines()[1:]), said
     for label, told in [
         ("talk.answers", ""),
@@ -342,13 +313,12 @@ def test_answers_of_a_study_and_of_the_command(tmp_path: Path, monkeypatch: pyte
         ("", "'goodput[]': expected a label of flows between the brackets"),
     ]:
         Path("labelled.toml").write_text(ANSWERED_STUDY + table.format(label))
-        code, said = command("check", "labelled.toml")
-        assert (code, told in said) == (2 if told else 0, True), said
+        assert told in (refused if told else ok)("check", "labelled.toml").output
     # Before the first run, it is known which flows are answered.
     Path("one_way.toml").write_text(ANSWERED.replace('traffic = "echo"\n[[', "[["))
     for file, label, there in [
         ("s.toml", "vidoe", "answers, talk, talk.answers"),
         ("one_way.toml", "talk.answers", "answers, talk"),
     ]:
-        code, said = command("run", file, "--runs", "1", "--out", "w", "--measure", f"goodput[{label}]")
-        assert (code, f"no flow has the label '{label}'; there are {there}" in said) == (2, True), said
+        said = refused("run", file, "--runs", "1", "--out", "w", "--measure", f"goodput[{label}]").output
+        assert f"no flow has the label '{label}'; there are {there}" in said

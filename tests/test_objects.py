@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hopyard import Results, Scenario, run
-from hopyard.cli.main import main
+from short import ok
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,16 +84,12 @@ def test_a_distribution_is_that_of_all_objects(results: Results) -> None:
     assert axis.get_ylabel() == "share of runs"
 
 
-def test_the_command_draws_the_distribution_and_keeps_the_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "web.toml").write_text(Scenario(SCENARIO).to_toml())
+def test_the_command_draws_the_distribution_and_keeps_the_table(here: Path) -> None:
+    (here / "web.toml").write_text(Scenario(SCENARIO).to_toml())
     arguments = ["run", "web.toml", "--runs", "2", "--out", "out", "--plot", "--measure", "page_time", "--quiet"]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "out" / "page_time.png").is_file()
-    kept = Results.load(tmp_path / "out")
+    ok(*arguments)
+    assert (here / "out" / "page_time.png").is_file()
+    kept = Results.load(here / "out")
     assert kept.objects.num_rows > 100
     (case,) = kept.cases
     assert kept.values("page_time", case) == pytest.approx(

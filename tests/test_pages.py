@@ -22,7 +22,7 @@ from hopyard.study.sweep import sweep
 from hopyard.study.tables import Cell, Grid
 from hopyard.study.watching import Page
 from hopyard.terminal.progress import Progress
-from short import command
+from short import command, ok, refused
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,9 +105,8 @@ def browser(page: Path, home: Path) -> str:
 
 
 def test_a_report_can_be_pointed_at_and_sorted(folder: Path) -> None:
-    assert command("sweep", "study.toml", "--out", "store", "-q").exit_code == 0
-    result = command("report", "study.toml", "--out", "store", "--to", "r", "--width", "column")
-    assert result.exit_code == 0, result.output
+    ok("sweep", "study.toml", "--out", "store", "-q")
+    ok("report", "study.toml", "--out", "store", "--to", "r", "--width", "column")
     page = (folder / "r" / "report.html").read_text(encoding="utf-8")
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
@@ -146,9 +145,7 @@ def test_a_report_can_be_pointed_at_and_sorted(folder: Path) -> None:
 
 
 def test_a_sweep_writes_a_page(folder: Path) -> None:
-    result = command("sweep", "study.toml", "--out", "store", "--watch", "w.html")
-    assert result.exit_code == 0, result.output
-    assert "w.html shows the progress" in result.output
+    assert "w.html shows the progress" in ok("sweep", "study.toml", "--out", "store", "--watch", "w.html").output
     page = (folder / "w.html").read_text(encoding="utf-8")
     assert "The sweep has ended; every run is there." in page
     # The page that is the last loads no other.
@@ -156,7 +153,7 @@ def test_a_sweep_writes_a_page(folder: Path) -> None:
     assert "18 of 18" in page
     assert "Senders &amp; sizes" in page
     assert page.count("3 of 3") == 6
-    assert command("sweep", "study.toml", "--out", "store", "--watch", "w.txt").exit_code == 2
+    refused("sweep", "study.toml", "--out", "store", "--watch", "w.txt")
     done = command("sweep", "study.toml", "--out", "other", "--watch", str(folder / "none" / "w.html"))
     assert "w.html: No such file or directory: expected a folder that can be written, found" in done.output
     assert "shows the progress" not in done.output
@@ -224,16 +221,14 @@ def test_a_page_without_news_says_so(tmp_path: Path) -> None:
     assert re.search(r'<p id="stale">No news for 36\d\d s', shown), shown[-1500:]
 
 
-def test_points_of_two_experiments_have_their_own_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "chain.toml").write_text(chain("1 s"))
+def test_points_of_two_experiments_have_their_own_names(here: Path) -> None:
+    (here / "chain.toml").write_text(chain("1 s"))
     head = 'title = "Both"\nscenario = "chain.toml"\nruns = 2\nmeasures = ["goodput"]\n'
     axis = '[axes.tcp]\nkey = "flow.tcp"\nvalues = ["newreno", "vegas"]\n'
     two = '[experiment.near]\ntitle = "Near nodes"\n[experiment.far.set]\n"nodes.spacing" = "240 m"\n'
-    (tmp_path / "study.toml").write_text(head + axis + two)
-    result = command("sweep", "study.toml", "--out", "store", "--watch", "w.html")
-    assert result.exit_code == 0, result.output
-    page = (tmp_path / "w.html").read_text(encoding="utf-8")
+    (here / "study.toml").write_text(head + axis + two)
+    ok("sweep", "study.toml", "--out", "store", "--watch", "w.html")
+    page = (here / "w.html").read_text(encoding="utf-8")
     for name in ("Near nodes: tcp=newreno", "Near nodes: tcp=vegas", "far: tcp=newreno", "far: tcp=vegas"):
         assert page.count(name) == 1
 

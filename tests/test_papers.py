@@ -55,11 +55,7 @@ def test_a_claim_in_parts() -> None:
     assert verdict([HOLDS, HOLDS]) == HOLDS
     assert verdict([HOLDS, OPEN]) == OPEN
     assert verdict([OPEN, FAILS, HOLDS]) == FAILS
-    ledger = [
-        {"id": "C1-01a", "verdict": HOLDS},
-        {"id": "C1-01b", "verdict": FAILS},
-        {"id": "C1-02", "verdict": OPEN},
-    ]
+    ledger = [{"id": "C1-01a", "verdict": HOLDS}, {"id": "C1-01b", "verdict": FAILS}, {"id": "C1-02", "verdict": OPEN}]
     assert verdicts([ledger[:1], ledger[1:]]) == {"C1-01": FAILS, "C1-02": OPEN}
     # The first part alone is not the claim; it is enough against it.
     assert verdicts([ledger[:1]]) == {"C1-01": OPEN}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +22,7 @@ from hopyard.running.run import run
 from hopyard.scenario.axis import numbers
 from hopyard.scenario.scenario import Scenario
 from matplotlib.patches import Rectangle
+from short import python
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -320,13 +319,7 @@ def test_endings_of_files_are_those_that_the_page_names(name: str, tmp_path: Pat
 
 def test_a_backend_that_does_not_exist_is_no_obstacle() -> None:
     code = "import hopyard.plot.compare, os; print(os.environ['MPLBACKEND'])"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"MPLBACKEND": "nonsense"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", code, env=os.environ | {"MPLBACKEND": "nonsense"})
     assert (done.returncode, done.stdout.strip()) == (0, "nonsense"), done.stderr
 
 

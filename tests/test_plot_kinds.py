@@ -8,12 +8,11 @@ import hopyard
 import numpy as np
 import pytest
 from chains import chain
-from click.testing import CliRunner
 from hopyard import Scenario
-from hopyard.cli.main import main
 from hopyard.errors import StoreError
 from hopyard.netmap import network
 from hopyard.store.store import Store
+from short import command, ok
 
 CHAIN = chain(
     "4 s",
@@ -47,14 +46,13 @@ unit = "kbit/s"
 
 
 def _plot(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(main, ["plot", *arguments])
+    result = command("plot", *arguments)
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result.exit_code, result.output
 
 
 def test_a_study_is_drawn_without_a_figure_in_its_file(folder: Path) -> None:
-    result = CliRunner().invoke(main, ["sweep", "study.toml", "--out", "store", "--quiet"])
-    assert result.exit_code == 0, result.output
+    ok("sweep", "study.toml", "--out", "store", "--quiet")
     own = ("--out", "store")
     for name, words in {
         "a.png": (),
@@ -89,7 +87,7 @@ def test_a_study_is_drawn_without_a_figure_in_its_file(folder: Path) -> None:
     ],
 )
 def test_what_cannot_be_drawn_of_a_study(folder: Path, words: tuple[str, ...], expected: str) -> None:
-    CliRunner().invoke(main, ["sweep", "study.toml", "--out", "store", "--quiet", "--runs", "1"])
+    command("sweep", "study.toml", "--out", "store", "--quiet", "--runs", "1")
     code, said = _plot("study.toml", "--out", "store", *words, "-o", "plot.png")
     assert (code != 0) == bool(expected), said
     assert expected in said
@@ -106,10 +104,7 @@ def test_a_study_that_has_not_been_run(folder: Path) -> None:
 def test_the_spread_of_runs(folder: Path) -> None:
     results = hopyard.run(folder / "chain.toml", set={"flow.tcp": ["newreno", "vegas"]}, runs=4, progress=False)
     boxes = results.plot("goodput", kind="box")
-    assert [each.get_text() for each in boxes.axes[0].get_yticklabels()] == [
-        "tcp = newreno",
-        "tcp = vegas",
-    ]
+    assert [each.get_text() for each in boxes.axes[0].get_yticklabels()] == ["tcp = newreno", "tcp = vegas"]
     shares = results.plot("delay", kind="cdf")
     lines = shares.axes[0].get_lines()
     assert len(lines) == 2
@@ -143,8 +138,7 @@ def test_a_plot_of_a_kind_leaves_the_plot_of_means(folder: Path, monkeypatch: py
 
 def test_a_run_of_a_folder_is_drawn(folder: Path) -> None:
     words = ("--set", "flow.tcp=newreno,vegas", "--set", "measure.routes=flows", "--series", "cwnd", "--segments")
-    result = CliRunner().invoke(main, ["run", "chain.toml", *words, "--runs", "2", "--out", "o", "--quiet"])
-    assert result.exit_code == 0, result.output
+    ok("run", "chain.toml", *words, "--runs", "2", "--out", "o", "--quiet")
     drawn: list[tuple[tuple[str, ...], str]] = [
         (("--kind", "timeline", "--run", "1"), "timeline.png"),
         (("--kind", "map", "--at", "2s"), "map.png"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hopyard.store.database import _uri
+from short import finished, python
+
+if TYPE_CHECKING:
+    import subprocess
 
 ROOT = Path(__file__).parent.parent
 CHAIN = ROOT / "examples" / "chain.toml"
@@ -75,19 +78,11 @@ LINUX = re.compile(r"hopyard/(live/\w+|kernels/(build|build_guard|check))\.py")
 
 
 def _elsewhere(system: str, *arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", ELSEWHERE, system, *arguments],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return python("-c", ELSEWHERE, system, *arguments, cwd=folder, env={**os.environ, **environment})
 
 
 def _here(*arguments: str, folder: Path) -> str:
-    line = [sys.executable, "-m", "hopyard", *arguments]
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return finished(*arguments, cwd=folder, check=True).stdout
 
 
 @pytest.mark.parametrize("system", ["linux", "emscripten"])
@@ -115,14 +110,7 @@ with hopyard.start({str(CHAIN)!r}, set=settings) as simulation:
     print(simulation.digest)
 """
     found = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=tmp_path,
-            env={**os.environ, **stack},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        python("-c", code, cwd=tmp_path, env={**os.environ, **stack}, check=True).stdout
         for stack in ({}, {"RUST_MIN_STACK": str(1 << 60)})
     ]
     assert found[0] == found[1] != ""
@@ -141,14 +129,8 @@ def test_no_module_uses_a_name_that_a_system_lacks(system: str, tmp_path: Path) 
         pytest.skip("mypy is not installed")
     (tmp_path / "mypy.ini").write_text("[mypy]\nexplicit_package_bases = True\n")
     line = ["--platform", system, "--no-site-packages", "--ignore-missing-imports", "--config-file", "mypy.ini"]
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", *line, str(ROOT / "python")],
-        cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": f"{ROOT / 'python'}:{ROOT / 'kernels'}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    paths = {**os.environ, "MYPYPATH": f"{ROOT / 'python'}:{ROOT / 'kernels'}"}
+    done = python("-m", "mypy", *line, ROOT / "python", cwd=tmp_path, env=paths)
     assert "source files" in done.stdout, done.stdout + done.stderr
     lacking = [line for line in done.stdout.splitlines() if "Module has no attribute" in line]
     # The modules of Linux alone have such names: the comparison works.
@@ -199,23 +181,10 @@ def test_without_its_package_kernels_say_how_to_install_it(tmp_path: Path) -> No
     hidden.write_text("import sys\nsys.modules['hopyard_kernels'] = None\n")
     environment = {**os.environ, "PYTHONPATH": str(hidden.parent), "HOPYARD_KERNELS": str(tmp_path)}
     for arguments in (["build", "6.1"], ["check"], ["check", "--machine"]):
-        line = [sys.executable, "-m", "hopyard", "kernels", *arguments]
-        done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+        done = finished("kernels", *arguments, env=environment)
         assert done.returncode in (1, 2)
         assert "pip install 'hopyard[kernels]', or pip install ./kernels in a clone" in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
-    line = [
-        sys.executable,
-        "-m",
-        "hopyard",
-        "run",
-        str(CHAIN),
-        "--set",
-        "flow.stack=linux",
-        "--set",
-        "flow.tcp=reno",
-        *SHORT,
-    ]
-    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    done = finished("run", CHAIN, "--set", "flow.stack=linux", "--set", "flow.tcp=reno", *SHORT, env=environment)
     assert done.returncode == 2
     assert "kernels need the package hopyard-kernels, which is not installed" in done.stderr

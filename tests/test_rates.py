@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import hopyard
 from chains import chain, write
 from hopyard import Results, Scenario, load_results
-from short import SHORT, command
+from short import SHORT, ok
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
 
 OF_A = SHORT | {"mac": {"dcf": {"standard": "a"}, "rate_control": "minstrel_ht"}}
 RECORDED = OF_A | {"measure": {"rates": True}}
@@ -55,11 +54,9 @@ measures = ["changes"]
 """
 
 
-def test_a_study_measures_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, chain("1 s", more='[mac]\ndcf.standard = "a"\n[measure]\nrates = true\n'), STUDY)
-    done = command("sweep", "study.toml", "--out", "store")
-    assert done.exit_code == 0, done.output
+def test_a_study_measures_them(here: Path) -> None:
+    write(here, chain("1 s", more='[mac]\ndcf.standard = "a"\n[measure]\nrates = true\n'), STUDY)
+    ok("sweep", "study.toml", "--out", "store")
     for row in load_results("study.toml", out="store", measures="changes").to_dict("records"):
         only = {"mac.rate_control": row["control"]}
         changes = hopyard.run("chain.toml", runs=2, set=only).rate_changes.to_pylist()

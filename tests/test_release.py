@@ -113,10 +113,8 @@ def test_the_site_is_searched_without_a_server(site: Path, tmp_path: Path) -> No
     assert not [address for address in found if not (site / address.partition("?")[0].partition("#")[0]).is_file()]
 
 
-def test_the_page_that_runs_a_scenario_gives_a_table_and_a_plot(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_the_page_that_runs_a_scenario_gives_a_table_and_a_plot() -> None:
     compare = runpy.run_path(str(WEB / "static" / "try.py"))["compare"]
     (scenario,) = SCENARIO.findall((WEB / "try.md").read_text(encoding="utf-8"))
     table, plot = compare(scenario, "newreno, vegas", 2, "goodput")

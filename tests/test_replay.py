@@ -19,7 +19,7 @@ from hopyard.replaying.page import page
 from hopyard.replaying.recording import MAGIC, Wanted, of_folder
 from hopyard.scenario.plan import plan
 from matplotlib import image
-from short import SHORT, TCPS, command
+from short import SHORT, TCPS, command, ok, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +42,7 @@ def recordings(text: str) -> list[bytes]:
 
 
 def test_a_scenario_becomes_one_page_that_names_no_other_place(short: Path, tmp_path: Path) -> None:
-    result = command("replay", short, "-o", tmp_path / "short.html")
-    assert result.exit_code == 0
+    ok("replay", short, "-o", tmp_path / "short.html")
     text = (tmp_path / "short.html").read_text()
     assert len(recordings(text)) == 1
     assert "default-src 'none'" in text
@@ -52,8 +51,7 @@ def test_a_scenario_becomes_one_page_that_names_no_other_place(short: Path, tmp_
 
 
 def test_two_variants_stand_side_by_side(short: Path, tmp_path: Path) -> None:
-    result = command("replay", short, "--set", "flow.tcp=newreno,vegas", "-o", tmp_path / "two.html")
-    assert result.exit_code == 0
+    ok("replay", short, "--set", "flow.tcp=newreno,vegas", "-o", tmp_path / "two.html")
     one, other = recordings((tmp_path / "two.html").read_text())
     assert one != other
 
@@ -66,8 +64,7 @@ def test_a_run_of_results_is_made_again(tmp_path: Path) -> None:
     assert found[0].digest != found[1].digest
     place = hopyard.replay(tmp_path / "results", tmp_path / "run.hopyard-replay", run=1, case={"flow.tcp": "vegas"})
     assert place.read_bytes() == found[1].record()
-    result = command("replay", tmp_path / "results", "--against", "flow.tcp=vegas", "-o", tmp_path / "two.html")
-    assert result.exit_code == 0
+    ok("replay", tmp_path / "results", "--against", "flow.tcp=vegas", "-o", tmp_path / "two.html")
     assert len(recordings((tmp_path / "two.html").read_text())) == 2
     result = command("replay", tmp_path / "results", "--run", 7, "-o", tmp_path / "none.html")
     assert f"{tmp_path / 'results'} has no finished run 7: expected --run N with N of 0..1" in result.output
@@ -85,12 +82,11 @@ def test_another_digest_than_in_the_results_is_an_error() -> None:
 def test_recordings_are_shown_later(short: Path, tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.hopyard-replay" for name in ("a", "b")]
     for file, seed in zip(files, (1, 2), strict=True):
-        assert command("replay", short, "--seed", seed, "-o", file).exit_code == 0
-    assert command("replay", *files, "-o", tmp_path / "both.html").exit_code == 0
+        ok("replay", short, "--seed", seed, "-o", file)
+    ok("replay", *files, "-o", tmp_path / "both.html")
     assert recordings((tmp_path / "both.html").read_text()) == [file.read_bytes() for file in files]
     for option in ("--run", "--rows", "--seed"):
-        result = command("replay", *files, option, 2, "-o", tmp_path / "not.html")
-        assert result.exit_code == 2
+        result = refused("replay", *files, option, 2, "-o", tmp_path / "not.html")
         assert "recordings are shown as they are" in result.output
 
 
@@ -124,14 +120,11 @@ def test_a_recording_is_the_same_each_time(short: Path, tmp_path: Path) -> None:
         (["-o", "x.pdf"], "x.pdf: expected a name that ends in .html, or in .hopyard-replay for the recording alone"),
     ],
 )
-def test_what_cannot_be_shown_is_an_error(
-    arguments: list[str], told: str, short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_shown_is_an_error(arguments: list[str], told: str, short: Path, here: Path) -> None:
     result = command("replay", short, *arguments)
     assert result.exit_code in (2, 3)
     assert told in result.output
-    assert list(tmp_path.iterdir()) == [short]
+    assert list(here.iterdir()) == [short]
 
 
 def test_where_no_page_can_be_is_known_before_the_run(
@@ -155,20 +148,17 @@ def test_where_no_page_can_be_is_known_before_the_run(
 def test_a_study_is_no_scenario(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text('title = "A study"\nscenario = "chain.toml"\n[axes.tcp]\nkey = "flow.tcp"\n')
     for target in (tmp_path, tmp_path / "study.toml"):
-        result = command("replay", target, "-o", tmp_path / "x.html")
-        assert result.exit_code == 2
+        result = refused("replay", target, "-o", tmp_path / "x.html")
         assert f"{target} is a study: hopyard sweep {target} makes its runs" in result.output
 
 
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.hopyard-replay").write_bytes(b"something else")
-    result = command("replay", tmp_path / "a.hopyard-replay", "-o", tmp_path / "a.html")
-    assert result.exit_code == 2
+    result = refused("replay", tmp_path / "a.hopyard-replay", "-o", tmp_path / "a.html")
     assert "a.hopyard-replay: expected a recording of this version, which begins with" in result.output
     made = hopyard.replay(SHORT, tmp_path / "b.hopyard-replay")
     made.write_bytes(made.read_bytes()[:-100])
-    result = command("replay", made, "-o", tmp_path / "b.html")
-    assert result.exit_code == 2
+    result = refused("replay", made, "-o", tmp_path / "b.html")
     assert f"{made}: expected a whole recording, found {made.stat().st_size} bytes: " in result.output
     assert not (tmp_path / "b.html").exists()
     with pytest.raises(ValueError, match="expected one recording, or two to be compared, found 0"):

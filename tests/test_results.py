@@ -133,12 +133,7 @@ def test_tables_do_not_tell_in_which_order_runs_ended() -> None:
         return pa.table(columns | {"text": pa.array(texts).dictionary_encode()})
 
     # Each part has the runs that ended together, in order.
-    parts = [
-        part("03", ["a", "d"]),
-        part("1", ["b"]),
-        part("24", [None, "a"]),
-        part("55", ["e", "b"]),
-    ]
+    parts = [part("03", ["a", "d"]), part("1", ["b"]), part("24", [None, "a"]), part("55", ["e", "b"])]
     for given in (parts, parts[:2], parts[:1], [parts[0], part("1", ["d"]), part("2", ["a"])]):
         first, *others = (tables.ordered(each) for each in permutations(given))
         assert first["run"].to_pylist() == sorted(first["run"].to_pylist())
@@ -150,10 +145,7 @@ def test_tables_do_not_tell_in_which_order_runs_ended() -> None:
 def test_pandas_and_polars_take_the_tables(results: Results) -> None:
     # The stubs of pandas 3 do not have this yet.
     frame = cast("Any", pd.DataFrame).from_arrow(results.flows)
-    assert frame.groupby("flow.tcp", observed=True)["goodput_kbps"].sum().to_dict() == {
-        "reno": 400.0,
-        "vegas": 460.0,
-    }
+    assert frame.groupby("flow.tcp", observed=True)["goodput_kbps"].sum().to_dict() == {"reno": 400.0, "vegas": 460.0}
     total = pl.DataFrame(results.flows).group_by("flow.tcp").agg(pl.col("goodput_kbps").sum())
     assert dict(total.iter_rows()) == {"reno": 400.0, "vegas": 460.0}
 

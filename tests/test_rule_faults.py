@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import hopyard
 import pytest
-from click.testing import CliRunner
 from hopyard import Scenario, ScenarioError, SimulationError
-from hopyard.cli.main import main
 from rules import GOOD, WIRE
+from short import command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,7 +191,7 @@ def test_the_finished_runs_of_others_are_kept(tmp_path: Path) -> None:
     assert results.flows["flow.tcp"].to_pylist() == ["newreno", "newreno"]
     (tmp_path / "wire.toml").write_text(Scenario(WIRE).to_toml(), encoding="utf-8")
     arguments = ["run", "wire.toml", "--set", "flow.tcp=newreno,failing:Base", "--runs", "2"]
-    result = CliRunner().invoke(main, [*arguments, "--jobs", "1", "--out", "kept"])
+    result = command(*arguments, "--jobs", "1", "--out", "kept")
     assert result.exit_code == 1
     assert "ZeroDivisionError" in result.output
     assert (tmp_path / "kept" / "flows.parquet").exists()

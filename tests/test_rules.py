@@ -8,17 +8,15 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import hopyard
 import pytest
-from click.testing import CliRunner
 from hopyard import CongestionControl, Scenario, SimulationError, _core
-from hopyard.cli.main import main
 from rules import GOOD, WIRE
+from short import ok, process
 
 pytestmark = pytest.mark.usefixtures("own_modules")
 
@@ -47,8 +45,7 @@ def test_the_example_of_the_documentation_runs_as_printed(tmp_path: Path) -> Non
     (tmp_path / "aimd.py").write_text(example, encoding="utf-8")
     (tmp_path / "chain.toml").write_text(CHAIN.read_text(encoding="utf-8"), encoding="utf-8")
     arguments = ["run", "chain.toml", "--set", "flow.tcp=newreno,aimd:Aimd", "--runs", "2"]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
+    result = ok(*arguments)
     assert "aimd:Aimd" in result.output
     assert "newreno" in result.output
 
@@ -328,10 +325,7 @@ def test_a_rule_hears_of_unreachable_segments(race: str) -> None:
     track = [{"at": f"{time} s", "x": f"{x} m", "y": "0 m"} for time, x in places]
     moved = {"nodes": [2], "model": "waypoints", "waypoints": {"track": track}}
     scenario = Scenario(
-        duration="40 s",
-        nodes={"count": 3, "spacing": "200 m"},
-        movement=[moved],
-        flow=[{"from": 0, "to": 2}],
+        duration="40 s", nodes={"count": 3, "spacing": "200 m"}, movement=[moved], flow=[{"from": 0, "to": 2}]
     )
     name = f"{__name__}:Elfn"
     (rule,) = scenario.cases({"flow.tcp": Elfn, f'tcp."{name}".before_timeout': race == "restore_before_timeout"})
@@ -452,22 +446,15 @@ class Slow(CongestionControl):
 def test_ctrl_c_is_heard_between_the_events_of_a_slow_rule(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
     (tmp_path / "wire.toml").write_text(Scenario(WIRE).to_toml())
-    command = [sys.executable, "-m", "hopyard", "run", "wire.toml", "--runs", "1"]
-    process = subprocess.Popen(
-        [*command, "--set", "flow.tcp=slow:Slow"],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    run = process("run", "wire.toml", "--runs", 1, "--set", "flow.tcp=slow:Slow", cwd=tmp_path)
     try:
         for _ in range(600):
-            if (tmp_path / "begun").exists() or process.poll() is not None:
+            if (tmp_path / "begun").exists() or run.poll() is not None:
                 break
             time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
+        run.send_signal(signal.SIGINT)
         # Its 1,600 acknowledgements would take five minutes.
-        _, errors = process.communicate(timeout=20)
+        _, errors = run.communicate(timeout=20)
     finally:
-        process.kill()
-    assert process.returncode == 130, errors
+        run.kill()
+    assert run.returncode == 130, errors

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import resource
-import subprocess
-import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -17,17 +16,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hopyard import Scenario, _core
+from short import SHORT, finished, python
 
 if TYPE_CHECKING:
     from hopyard.terminal.progress import Progress
 
     Taken: TypeAlias = tuple[list[_core.Run], dict[str, _core.Table]]
 
-CHAIN = {
+CHAIN = SHORT | {
     "name": "chain",
     "duration": "10 s",
     "nodes": {"count": 4, "spacing": "200 m"},
-    "radio": {"receive": "250 m", "sense": "550 m"},
     "flow": [{"from": 0, "to": 3}],
 }
 
@@ -211,13 +210,10 @@ def test_there_are_no_more_threads_than_runs() -> None:
         ({"out": "o", "format": "xls"}, "results are written as parquet or csv, not 'xls'"),
     ],
 )
-def test_what_cannot_be_run_is_named_first(
-    given: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_run_is_named_first(given: dict[str, Any], said: str, here: Path) -> None:
     with pytest.raises((TypeError, ValueError), match=re.escape(said)):
         hopyard.run(Scenario(CHAIN), **given)
-    assert not list(tmp_path.iterdir()), "nothing was run"
+    assert not list(here.iterdir()), "nothing was run"
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
@@ -242,12 +238,8 @@ def test_there_must_be_something_to_run() -> None:
 def test_runs_that_cannot_have_their_memory_are_refused(tmp_path: Path, text: str, needed: str) -> None:
     scenario = tmp_path / "large.toml"
     scenario.write_text(f"duration = '1 s'\n{text}")
-    done = subprocess.run(
-        [sys.executable, "-m", "hopyard", "run", str(scenario), "--runs", "1"],
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9)),
-    )
+    limit = partial(resource.setrlimit, resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9))
+    done = finished("run", scenario, "--runs", 1, preexec_fn=limit)
     assert done.returncode == 2, done.stderr
     assert f"large: 1 runs at a time need at least {needed} of memory" in done.stderr
     assert "expected fewer nodes or flows, fewer jobs, or a higher limit" in done.stderr
@@ -267,7 +259,7 @@ while not batch.poll(1).over:
     pass
 print((most() - before) / scenario.core.memory)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = python("-c", program, check=True)
     # The bound is a lower one, and not far from what a run takes.
     assert 1 <= float(done.stdout) < 1.5
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import shutil
-import sqlite3
-import subprocess
 import sys
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import hopyard
@@ -17,7 +14,7 @@ from hopyard import Results, Scenario
 from hopyard.errors import StoreError
 from hopyard.store.reading import Reader
 from hopyard.tables.names import TABLES
-from short import SHORT, TCPS, command
+from short import SHORT, TCPS, finished, ok, python, refused, sql
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,8 +37,7 @@ def test_loaded_results_are_saved_with_their_store(tmp_path: Path) -> None:
             assert (a.ended, a.wall_s, a.digest) == (b.ended, b.wall_s, b.digest)
     # More runs can be made there, when the first folder is gone.
     shutil.rmtree(first)
-    done = command("run", second, "--runs", 3, "-q")
-    assert done.exit_code == 0, done.stderr
+    ok("run", second, "--runs", 3, "-q")
     assert len(Results.load(second).flows) == 6
 
 
@@ -74,15 +70,13 @@ def test_saving_adds_runs_and_replaces_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
-    [("digest = '0'", "another result of run 0"), ("build = 'b'", r"build b.*may differ")],
+    ("change", "words"), [("digest = '0'", "another result of run 0"), ("build = 'b'", r"build b.*may differ")]
 )
 def test_runs_that_do_not_belong_together_are_not_saved_together(tmp_path: Path, change: str, words: str) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     results = hopyard.run(Scenario(SHORT), runs=1, out=one)
     shutil.copytree(one, two)
-    with closing(sqlite3.connect(one / "results.sqlite")) as store, store:
-        store.execute(f"UPDATE runs SET {change}")
+    sql(one, f"UPDATE runs SET {change}")
     with pytest.raises(ValueError, match=words):
         Results.load(one).save(two)
     assert Results.load(two).flows.equals(results.flows)
@@ -91,10 +85,8 @@ def test_runs_that_do_not_belong_together_are_not_saved_together(tmp_path: Path,
 def test_failed_runs_are_saved_as_such(tmp_path: Path) -> None:
     one = tmp_path / "one"
     hopyard.run(Scenario(SHORT), runs=2, out=one)
-    with closing(sqlite3.connect(one / "results.sqlite")) as store, store:
-        store.execute("UPDATE runs SET state = 'failed', digest = NULL, error = 'e' WHERE run = 1")
-        for table in ("flows", "nodes", "drops", "overhead"):
-            store.execute(f"DELETE FROM {table} WHERE run = 1")
+    sql(one, "UPDATE runs SET state = 'failed', digest = NULL, error = 'e' WHERE run = 1")
+    sql(one, *(f"DELETE FROM {table} WHERE run = 1" for table in ("flows", "nodes", "drops", "overhead")))
     Results.load(one).save(tmp_path / "two")
     saved = Results.load(tmp_path / "two")
     assert [(each.run, each.error) for each in saved.failures] == [(1, "e")]
@@ -123,23 +115,20 @@ results = hopyard.run(hopyard.Scenario(moving), runs=2)
 open("results.pickle", "wb").write(pickle.dumps(results))
 """
     (tmp_path / "moves.txt").write_text(MOVES)
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    python("-c", program, cwd=tmp_path, check=True)
     (tmp_path / "moves.txt").unlink()
     results = pickle.loads((tmp_path / "results.pickle").read_bytes())
     monkeypatch.chdir(tmp_path)
     results.save("o")
     assert same(Results.load("o"), results)
-    assert command("run", "o", "--runs", 3, "-q").exit_code == 0
+    ok("run", "o", "--runs", 3, "-q")
 
 
 MOVES = "0 0 0\n0 200 0\n0 400 0 5 400 50\n"
 MOVING = {
     **SHORT,
     "nodes": {"placement": "mobility"},
-    "mobility": {
-        "model": "movement_file",
-        "movement_file": {"path": "moves.txt", "format": "bonnmotion"},
-    },
+    "mobility": {"model": "movement_file", "movement_file": {"path": "moves.txt", "format": "bonnmotion"}},
 }
 NAMES = ["größe.txt", 'q"d.txt', "b\\n.txt", "'.txt", "a b.txt", "x" * 240, "sub/m.txt"]
 
@@ -154,8 +143,7 @@ def test_a_movement_file_may_have_any_name(tmp_path: Path, monkeypatch: pytest.M
     shutil.rmtree(there)
     monkeypatch.chdir(tmp_path)
     assert Results.load("o").scenario(first.cases[0]).hash == first.cases[0].config
-    done = command("run", "o", "--runs", 3, "-q")
-    assert done.exit_code == 0, done.stderr
+    ok("run", "o", "--runs", 3, "-q")
     assert Results.load("o").flows.slice(0, 2).equals(first.flows)
 
 
@@ -212,13 +200,12 @@ def test_the_modules_of_a_rule_are_kept(tmp_path: Path, monkeypatch: pytest.Monk
         (there / name).write_text(text)
     (there / "s.toml").write_text(Scenario(SHORT).to_toml())
     line = ["run", there / "s.toml", "--set", f"flow.tcp={rule}", "--out", here / "o", "-q"]
-    assert command(*line, "--runs", 2).exit_code == 0
+    ok(*line, "--runs", 2)
     first = Results.load(here / "o")
     shutil.rmtree(there)
     monkeypatch.chdir(here)
     # In a process that has imported none of it.
-    again = [sys.executable, "-m", "hopyard", "run", "o", "--runs", "3", "-q"]
-    done = subprocess.run(again, capture_output=True, text=True, check=False)
+    done = finished("run", "o", "--runs", 3, "-q")
     assert done.returncode == 0, done.stderr
     assert Results.load("o").flows.slice(0, 2).equals(first.flows)
 
@@ -240,23 +227,16 @@ def test_helpers_of_two_folders_are_told_apart(tmp_path: Path) -> None:
     assert hopyard.run(again, runs=1).flows["goodput_kbps"][0].as_py() == rates[1]
 
 
-def test_results_of_a_build_that_read_scenarios_in_another_way_are_refused_in_words(
-    tmp_path: Path,
-) -> None:
+def test_results_of_a_build_that_read_scenarios_in_another_way_are_refused_in_words(tmp_path: Path) -> None:
     out = tmp_path / "o"
     hopyard.run(Scenario(SHORT), runs=1, out=out)
-    with closing(sqlite3.connect(out / "results.sqlite")) as store:
-        tables = store.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        for (table,) in tables:
-            columns = [row[1] for row in store.execute(f"PRAGMA table_info({table})")]
-            if "config" in columns:
-                store.execute(f"UPDATE {table} SET config = '0123456789abcdef'")
-        store.commit()
+    for (table,) in sql(out, "SELECT name FROM sqlite_master WHERE type = 'table'"):
+        if "config" in [row[1] for row in sql(out, f"PRAGMA table_info({table})")]:
+            sql(out, f"UPDATE {table} SET config = '0123456789abcdef'")
     loaded = Results.load(out)
     assert len(loaded.flows) == 1
     words = "can be read, but neither saved nor continued by this build; make the runs anew"
     with pytest.raises(StoreError, match=words):
         loaded.save(tmp_path / "again")
-    done = command("run", out, "--runs", 2, "--out", tmp_path / "more")
-    assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
+    assert words in refused("run", out, "--runs", 2, "--out", tmp_path / "more").stderr
     assert not (tmp_path / "again").exists()

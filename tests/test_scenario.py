@@ -194,10 +194,7 @@ def test_numbers_of_numpy_and_lists_are_compared(chain: Scenario) -> None:
 
 def test_keys_go_together(chain: Scenario) -> None:
     together = {("nodes.count", "flow.0.to"): [(3, 2), (4, 3)]}
-    assert [(case.nodes.count, case.flow[0].to) for case in chain.cases(together)] == [
-        (3, 2),
-        (4, 3),
-    ]
+    assert [(case.nodes.count, case.flow[0].to) for case in chain.cases(together)] == [(3, 2), (4, 3)]
     ranged = chain.cases({"tcp.window": "3..5"})
     assert [case.tcp.window for case in ranged] == [3, 4, 5]
 

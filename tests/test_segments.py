@@ -15,17 +15,16 @@ from hopyard import Results, Scenario, ScenarioError
 from hopyard.errors import StoreError
 from hopyard.plot.segments import blocks
 from hopyard.store.reading import Reader
-from short import SHORT, command
+from short import SHORT, command, ok, refused
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 #: A short queue and a large window: segments are lost, and the receiver reports which.
-LOSSY: dict[str, Any] = {
+LOSSY: dict[str, Any] = SHORT | {
     "name": "lossy",
     "duration": "8 s",
     "nodes": {"count": 4, "spacing": "200 m"},
-    "radio": {"receive": "250 m", "sense": "550 m"},
     "link": {"queue_length": 5},
     "tcp": {"window": 64},
     "flow": [{"from": 0, "to": 3, "tcp": "sack"}, {"from": 3, "to": 0, "start": "1 s"}],
@@ -129,9 +128,7 @@ def test_flows_that_do_not_exist_are_refused(flows: Any, said: str, tmp_path: Pa
     file = tmp_path / "lossy.toml"
     Scenario(LOSSY | {"measure": {}}).save(file)
     value = ",".join(map(str, flows)) if isinstance(flows, list) else flows
-    checked = command("check", file, "--set", f'measure.segments="{value}"')
-    assert checked.exit_code == 2
-    assert said in checked.output
+    assert said in refused("check", file, "--set", f'measure.segments="{value}"').output
 
 
 def test_wrong_arguments_are_refused() -> None:
@@ -223,16 +220,14 @@ def test_tshark_sees_the_same_segments(tcp: str, tmp_path: Path) -> None:
     flow = [{"from": 0, "to": 3, "tcp": tcp}]
     file = tmp_path / "lossy.toml"
     Scenario(LOSSY | {"flow": flow, "measure": {}}).save(file)
-    done = command("run", file, "--runs", 1, "--segments", "--out", tmp_path / "out", "--quiet")
-    assert done.exit_code == 0, done.output
+    ok("run", file, "--runs", 1, "--segments", "--out", tmp_path / "out", "--quiet")
     results = Results.load(tmp_path / "out")
     fields = ["frame.p2p_dir", "frame.time_epoch", "tcp.seq_raw", "tcp.len", "tcp.ack_raw"]
     fields += ["tcp.options.sack_le", "tcp.options.sack_re", "tcp.flags.ack"]
     for node, (sends, receives) in ((0, SENDER), (3, RECEIVER[::-1])):
         capture = tmp_path / f"{node}.pcapng"
         chosen = ["--capture-nodes", node, "--capture-kinds", "host"]
-        again = command("run", file, "--runs", 1, "--quiet", "--capture", capture, *chosen)
-        assert again.exit_code == 0, again.output
+        ok("run", file, "--runs", 1, "--quiet", "--capture", capture, *chosen)
         there = captured(capture, node, *fields)
         for direction, event in (("0", sends), ("1", receives)):
             lines = [line[1:] for line in there if line[0] == direction]
@@ -315,28 +310,22 @@ def test_results_without_segments_are_not_drawn() -> None:
         hopyard.run(Scenario(SHORT), runs=1).plot_segments()
 
 
-def test_the_command_records_and_draws(short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_records_and_draws(short: Path, here: Path) -> None:
     # A file after --segments is no list of flows.
     for arguments in (("--segments", short), (short, "--segments", "0"), (short, "--segments=0")):
-        done = command("run", *arguments, "--runs", 1, "--force", "--out", "out")
-        assert done.exit_code == 0, done.output
-        assert "segments.parquet" in done.stdout
+        assert "segments.parquet" in ok("run", *arguments, "--runs", 1, "--force", "--out", "out").stdout
         assert set(Results.load("out").segments["flow"].to_pylist()) == {0}
-    assert command("run", short, "--runs", 1, "--segments").exit_code == 0
-    assert (tmp_path / "results" / "short" / "segments.parquet").exists()
+    ok("run", short, "--runs", 1, "--segments")
+    assert (here / "results" / "short" / "segments.parquet").exists()
     whole = command("plot", "out", "--segments")
     assert (whole.exit_code, whole.stdout.strip()) == (0, "out/segments.png")
     part = command("plot", "out", "--segments", "--flow", 0, "--run", 0, "--from", "1 s")
     assert part.stdout.strip() == "out/segments-run0-flow0.png"
-    own = command("plot", "out", "--segments", "--to", "1s", "--unit", "segments", "-o", "a.svg")
-    assert own.exit_code == 0, own.output
-    assert (tmp_path / "a.svg").read_text().startswith("<?xml")
-    drawn = command("run", short, "--runs", 1, "--segments", "--plot", "--out", "drawn")
-    assert "segments.png" in drawn.stdout
-    assert (tmp_path / "drawn" / "segments.png").exists()
-    added = command("run", "drawn", "--runs", 2, "--segments", "--quiet")
-    assert added.exit_code == 0, added.output
+    ok("plot", "out", "--segments", "--to", "1s", "--unit", "segments", "-o", "a.svg")
+    assert (here / "a.svg").read_text().startswith("<?xml")
+    assert "segments.png" in command("run", short, "--runs", 1, "--segments", "--plot", "--out", "drawn").stdout
+    assert (here / "drawn" / "segments.png").exists()
+    ok("run", "drawn", "--runs", 2, "--segments", "--quiet")
     assert set(Results.load("drawn").segments["run"].to_pylist()) == {0, 1}
 
 
@@ -356,6 +345,4 @@ def test_what_the_command_cannot_do_is_said(arguments: tuple[str, ...], said: st
     places = {"FILE": str(short), "OUT": str(tmp_path / "out")}
     if "OUT" in arguments:
         hopyard.run(short, runs=1, segments=True, out=places["OUT"])
-    done = command(*(places.get(word, word) for word in arguments))
-    assert done.exit_code == 2
-    assert said in done.output
+    assert said in refused(*(places.get(word, word) for word in arguments)).output

@@ -1,20 +1,19 @@
 """The command starts at once: it imports only what it needs."""
 
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import kills
 import pytest
+from short import python
 
 HEAVY = {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy"}
 
 
 def _imported(code: str) -> set[str]:
     program = f"import sys\n{code}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    return set(done.stdout.splitlines()[-1].split())
+    return set(python("-c", program, check=True).stdout.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["run", "--help"], ["schema"]])
@@ -29,8 +28,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 def test_importing_the_package_imports_no_other_module() -> None:
     code = "before = set(sys.modules)\nimport hopyard\nprint(set(sys.modules) - before)"
-    done = subprocess.run([sys.executable, "-c", f"import sys\n{code}"], check=True, capture_output=True, text=True)
-    assert done.stdout == "{'hopyard'}\n"
+    assert python("-c", f"import sys\n{code}", check=True).stdout == "{'hopyard'}\n"
 
 
 #: Runs the command as `python -m` does, and sends Ctrl-C when so many modules are imported. The
@@ -53,10 +51,7 @@ runpy.run_module("hopyard", run_name="__main__", alter_sys=True)
 def test_ctrl_c_while_the_command_is_imported_gives_no_traceback(number: int) -> None:
     process = kills.start([sys.executable, "-c", INTERRUPTED, str(number), "run", "none.toml"])
     _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) in [
-        (-signal.SIGINT, ""),
-        (128 + signal.SIGINT, "Interrupted.\n"),
-    ]
+    assert (process.returncode, errors) in [(-signal.SIGINT, ""), (128 + signal.SIGINT, "Interrupted.\n")]
 
 
 @pytest.mark.parametrize("number", kills.ENDING)
@@ -73,13 +68,7 @@ def test_children_of_the_tests_do_not_inherit_ignored_signals(number: signal.Sig
 
 
 def _imported_by_the_command(folder: Path, *arguments: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "hopyard", *arguments],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-    )
+    done = python("-X", "importtime", "-m", "hopyard", *arguments, check=True, cwd=folder)
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
     return {line.rpartition("|")[2].strip() for line in lines}
 
@@ -114,15 +103,14 @@ main()
 def test_the_collector_hardly_looks_through_what_was_imported() -> None:
     scenario = Path(__file__).parent.parent / "examples" / "chain.toml"
     short = ["--set", "duration=2 s", "--set", "measure.from=1 s", "--quiet"]
-    words = [sys.executable, "-c", COLLECTED, "run", str(scenario), *short]
-    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    done = python("-c", COLLECTED, "run", scenario, *short, check=True)
     # By default it does so every 700 new objects, 70 times or more.
     assert int(done.stdout) < 10
 
 
 def test_the_command_imports_few_modules_to_show_its_version() -> None:
     code = "from hopyard.cli.main import main\nmain(['--version'], standalone_mode=False)\nprint(len(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", f"import sys\n{code}"], check=True, capture_output=True, text=True)
+    done = python("-c", f"import sys\n{code}", check=True)
     # Python 3.11 and click have 134; numpy alone would add 96.
     assert int(done.stdout.splitlines()[-1]) < 200
 

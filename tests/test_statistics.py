@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +35,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import signal as scipy_signal
 from scipy import stats as scipy_stats
+from short import python
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,8 +47,7 @@ SECOND = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
 
 def test_command_imports_no_statistics() -> None:
     code = "import sys, hopyard.statistics.estimates, hopyard.cli.main\nprint('scipy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout == "False\n"
+    assert python("-c", code, check=True).stdout == "False\n"
 
 
 def test_all_names_are_there() -> None:

@@ -18,7 +18,7 @@ from hopyard import Completion, Datagram, Scenario, Simulation, SimulationError
 from hopyard.tables.names import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from short import SHORT
+from short import SHORT, sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,12 +81,8 @@ def test_random_steps_change_nothing(steps: list[int], routing: str) -> None:
 
 
 def test_the_digest_is_that_of_a_stored_run(tmp_path: Path) -> None:
-    from contextlib import closing
-    from sqlite3 import connect
-
     hopyard.run(SHORT, runs=[2], out=tmp_path / "out")
-    with closing(connect(tmp_path / "out" / "results.sqlite")) as store:
-        ((expected,),) = store.execute("SELECT digest FROM runs").fetchall()
+    ((expected,),) = sql(tmp_path / "out", "SELECT digest FROM runs")
     with hopyard.start(SHORT, run=2) as simulation:
         assert digest(simulation) == expected
 
@@ -170,10 +166,7 @@ def test_nodes_move() -> None:
         "name": "moving",
         "duration": "20 s",
         "nodes": {"positions": [[0, 0], [10, 0]]},
-        "mobility": {
-            "model": "waypoints",
-            "waypoints": {"track": [["0 s", "0 m", "0 m"], ["10 s", "100 m", "0 m"]]},
-        },
+        "mobility": {"model": "waypoints", "waypoints": {"track": [["0 s", "0 m", "0 m"], ["10 s", "100 m", "0 m"]]}},
         "flow": [{"from": 0, "to": 1}],
     }
     with hopyard.start(scenario) as simulation:
@@ -184,11 +177,7 @@ def test_nodes_move() -> None:
 
 WRONG: dict[str, tuple[Callable[[Simulation], object], type[Exception], str]] = {
     "backwards": (lambda it: it.advance(until="0.5 s"), ValueError, "from 1 s on, found '0.5 s'"),
-    "negative": (
-        lambda it: it.advance("-1 s"),
-        ValueError,
-        'expected a time such as .* found "-1 s"',
-    ),
+    "negative": (lambda it: it.advance("-1 s"), ValueError, 'expected a time such as .* found "-1 s"'),
     "no unit": (lambda it: it.advance("10"), ValueError, 'expected a time such as .* found "10"'),
     "negative number": (lambda it: it.advance(-1), ValueError, "from 0 s to .*, found -1"),
     "not a number": (lambda it: it.advance(float("nan")), ValueError, "found nan"),
@@ -221,12 +210,7 @@ def test_nothing_goes_on_after_the_end() -> None:
     simulation = hopyard.start(SHORT)
     simulation.advance("1 s")
     assert simulation.finish().complete
-    for use in (
-        lambda: simulation.advance("1 s"),
-        lambda: simulation.now,
-        lambda: simulation.flows,
-        simulation.finish,
-    ):
+    for use in (lambda: simulation.advance("1 s"), lambda: simulation.now, lambda: simulation.flows, simulation.finish):
         with pytest.raises(ValueError, match="is over: it was finished or closed"):
             use()
     simulation.close()
@@ -332,13 +316,7 @@ def test_ctrl_c_stops_between_two_events() -> None:
     assert shown == "True\n", errors
 
 
-OUTSIDE = {
-    "name": "outside",
-    "duration": "10 s",
-    "nodes": {"count": 3, "spacing": "200 m"},
-    "radio": {"receive": "250 m", "sense": "550 m"},
-    "flow": [{"from": 2, "to": 0}],
-}
+OUTSIDE = SHORT | {"name": "outside", "duration": "10 s", "flow": [{"from": 2, "to": 0}]}
 
 
 def checksum(data: bytes) -> int:
@@ -414,11 +392,7 @@ def test_an_answer_leaves_when_the_question_comes() -> None:
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "node": ({"node": 3}, ValueError, "expected a node from 0 to 2, found 3"),
     "not attached": ({"node": 1}, ValueError, "the host of node 1 is not outside"),
-    "past": (
-        {"at": "0.5 s"},
-        ValueError,
-        "expected a time from 1.000000000 s to 10.000000000 s, found 0.5",
-    ),
+    "past": ({"at": "0.5 s"}, ValueError, "expected a time from 1.000000000 s to 10.000000000 s, found 0.5"),
     "late": ({"at": "11 s"}, ValueError, "expected a time from 1.0.* to 10.0.* s, found 11"),
     "two times": ({"at": "2 s", "at_ns": 3}, TypeError, "expected one time"),
     "bytes": ({"datagram": b"E"}, ValueError, "expected an IPv4 datagram"),

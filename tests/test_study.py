@@ -16,22 +16,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from chains import HOPS, SENDERS, chain
-from hopyard.store.reading import Reader
-from hopyard.study import StudyError, load
-from hopyard.study.claims import judged
-from hopyard.study.figures import Source, draw
+from hopyard.study import StudyError
+from hopyard.study.figures import draw
 from hopyard.study.file import is_study
 from hopyard.study.points import points
-from hopyard.study.sweep import Outcome, sweep
+from hopyard.study.sweep import Until
 from hopyard.study.tables import each_run, grid, whole
-from hopyard.study.values import Values
 from matplotlib.patches import Rectangle
-from short import command
+from short import command, finished, ok, process, refused
+from sweeps import loaded, made, swept, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hopyard.study import Study
 
 CHAIN = chain("3 s", nodes=4)
 AXES = f"""
@@ -105,21 +102,9 @@ STUDY = AXES + MORE
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def _load(folder: Path, text: str | None = None) -> Study:
-    if text is not None:
-        (folder / "study.toml").write_text(text)
-    return load(folder / "study.toml")
-
-
-def _sweep(folder: Path, text: str | None = None, **options: object) -> Outcome:
-    study = _load(folder, text)
-    return sweep(study, out=folder / "store", progress=False, **options)  # type: ignore[arg-type]
-
-
 def _rows(folder: Path, out: str = "store") -> list[dict[str, str]]:
     found = folder / f"{out}.csv"
-    result = command("results", "study.toml", "--out", out, "--each", "-o", str(found))
-    assert result.exit_code == 0, result.output
+    ok("results", "study.toml", "--out", out, "--each", "-o", str(found))
     with found.open() as file:
         return list(csv.DictReader(file))
 
@@ -128,13 +113,13 @@ def _rows(folder: Path, out: str = "store") -> list[dict[str, str]]:
 
 
 def test_points_are_the_product_of_the_axes(folder: Path) -> None:
-    found = points(_load(folder))
+    found = points(loaded(folder))
     assert [point.labels for point in found] == [
         {"hops": hops, "sender": sender} for hops in ("2", "3") for sender in ("NewReno", "Vegas")
     ]
     assert [len(point.planned.runs) for point in found] == [3] * 4
     assert len({point.planned.config for point in found}) == 4
-    quick = points(_load(folder), quick=True)
+    quick = points(loaded(folder), quick=True)
     assert [point.labels["hops"] for point in quick] == ["2", "2"]
     assert [len(point.planned.runs) for point in quick] == [2, 2]
     assert not {each.planned.config for each in quick} & {each.planned.config for each in found}
@@ -153,27 +138,19 @@ values = ["100 m", "200 m"]
 [experiment.main]
 skip = [{ file = "short", nodes = "100 m" }]
 """
-    found = points(_load(folder, text))
+    found = points(loaded(folder, text))
     assert [str(point) for point in found] == [
         "file=chain, nodes=100 m",
         "file=chain, nodes=200 m",
         "file=short, nodes=200 m",
     ]
-    assert [Path(str(point.planned.file)).name for point in found] == [
-        "chain.toml",
-        "chain.toml",
-        "short.toml",
-    ]
+    assert [Path(str(point.planned.file)).name for point in found] == ["chain.toml", "chain.toml", "short.toml"]
 
 
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (
-            'title = "Senders',
-            'titel = "Senders',
-            ["study.toml:2: there is no key titel", "'title'"],
-        ),
+        ('title = "Senders', 'titel = "Senders', ["study.toml:2: there is no key titel", "'title'"]),
         ("runs = 3", "runs = 0", ["study.toml:4: runs:", "found 0"]),
         ("runs = 3", 'runs = "three"', ["runs:", "found 'three'"]),
         ('key = "', 'key = "', []),
@@ -183,11 +160,7 @@ skip = [{ file = "short", nodes = "100 m" }]
         ('x = "hops"', 'x = "hop"', ["no axis is called 'hop'; did you mean 'hops'?"]),
         ('expect = "less"', 'expect = "lower"', ["claim.0.expect:", "'lower'"]),
         ('case = { sender = "Vegas" }', 'case = { sender = "Vega" }', ["did you mean 'Vegas'?"]),
-        (
-            'along = "hops"',
-            "",
-            ["claim falls: along is given with increasing and decreasing, and with"],
-        ),
+        ('along = "hops"', "", ["claim falls: along is given with increasing and decreasing, and with"]),
         ('measure = "goodput"', 'measure = "goodputt"', ["did you mean 'goodput'?"]),
         ('axes = { hops = ["2"] }', 'axes = { hops = ["5"] }', ["has no value '5'"]),
         ('"chain.toml"', '"chains.toml"', ["scenario chains.toml: No such file"]),
@@ -196,32 +169,27 @@ skip = [{ file = "short", nodes = "100 m" }]
             '[axes.again]\nkey = "flow.tcp"\nvalues = ["vegas", "reno"]\n[quick]',
             ["axes.again: flow.tcp is changed by the axis sender already"],
         ),
-        (
-            'duration = "1 s" }',
-            '"flow.tcp" = "reno" }',
-            ["quick.set: flow.tcp is that of the axis sender"],
-        ),
+        ('duration = "1 s" }', '"flow.tcp" = "reno" }', ["quick.set: flow.tcp is that of the axis sender"]),
         ('"newreno"', '"newrino"', ["the point hops=2, sender=NewReno is no valid", "newreno"]),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(folder: Path, before: str, after: str, expected: list[str]) -> None:
     text = STUDY.replace(before, after)
     if not expected:
-        points(_load(folder, text))
+        points(loaded(folder, text))
         return
     with pytest.raises(StudyError) as caught:
-        points(_load(folder, text))
+        points(loaded(folder, text))
     for part in expected:
         assert part in str(caught.value)
-    result = command("sweep", "study.toml", "--dry-run")
-    assert result.exit_code == 2
+    refused("sweep", "study.toml", "--dry-run")
     assert not (folder / "results").exists()
 
 
 def test_all_problems_are_told_at_once(folder: Path) -> None:
     text = AXES + MORE.replace('x = "hops"', 'x = "hop"').replace('along = "hops"', 'along = "a"')
     with pytest.raises(StudyError) as caught:
-        _load(folder, text)
+        loaded(folder, text)
     assert len(caught.value.problems) == 2
 
 
@@ -232,48 +200,44 @@ def test_studies_are_told_from_scenarios() -> None:
 
 
 def test_check_reads_studies(folder: Path) -> None:
-    result = command("check", "study.toml", "chain.toml")
-    assert result.exit_code == 0, result.output
-    assert "study.toml: nothing wrong, 4 points, 12 runs" in result.output
+    assert "study.toml: nothing wrong, 4 points, 12 runs" in ok("check", "study.toml", "chain.toml").output
     (folder / "study.toml").write_text(AXES.replace('"vegas"', '"veags"'))
-    result = command("check", "study.toml")
-    assert result.exit_code == 2
-    assert "sender=Vegas" in result.output
+    assert "sender=Vegas" in refused("check", "study.toml").output
 
 
 # Sweeps.
 
 
 def test_a_sweep_makes_what_is_missing(folder: Path) -> None:
-    assert _sweep(folder).made == 12
-    assert _sweep(folder).made == 0
-    assert _sweep(folder, runs=5).made == 8
+    assert swept(folder).made == 12
+    assert swept(folder).made == 0
+    assert swept(folder, runs=5).made == 8
     # A further value of an axis: its points alone are run.
     longer = AXES.replace("[4, 3]]", "[4, 3], [5, 4]]").replace('"3"]', '"3", "4"]') + MORE
-    again = _sweep(folder, longer, runs=5)
+    again = swept(folder, longer, runs=5)
     assert (again.before, again.made) == (20, 10)
     # What is no longer asked for stays in the store, and comes back with the axis.
-    assert _sweep(folder, STUDY).made == 0
-    assert _sweep(folder, longer, runs=5).made == 0
+    assert swept(folder, STUDY).made == 0
+    assert swept(folder, longer, runs=5).made == 0
 
 
 def test_runs_of_a_point_alone(folder: Path) -> None:
-    outcome = _sweep(folder, only={"hops": "3", "sender": ["Vegas"]}, numbers=[1])
+    outcome = swept(folder, only={"hops": "3", "sender": ["Vegas"]}, numbers=[1])
     assert outcome.made == 1
     rows = _rows(folder)
     assert [(row["hops"], row["sender"], row["run"]) for row in rows] == [("3", "Vegas", "1")]
     with pytest.raises(StudyError, match="the axis hops has no value '9'"):
-        _sweep(folder, only={"hops": ["2", "9"]})
+        swept(folder, only={"hops": ["2", "9"]})
     with pytest.raises(StudyError, match="no axis is called 'hop'; did you mean 'hops'"):
-        _sweep(folder, only={"hop": "2"})
+        swept(folder, only={"hop": "2"})
     with pytest.raises(ValueError, match="numbers of runs from 0 to 2, found 7"):
-        _sweep(folder, numbers=[7])
+        swept(folder, numbers=[7])
 
 
 def test_results_are_those_of_hopyard_run(folder: Path) -> None:
     import hopyard
 
-    _sweep(folder)
+    swept(folder)
     rows = [row for row in _rows(folder) if (row["hops"], row["sender"]) == ("3", "Vegas")]
     alone = hopyard.run("chain.toml", set={"flow.tcp": "vegas"}, runs=3)
     (case,) = alone.cases
@@ -307,7 +271,7 @@ def test_failed_runs_are_kept_and_repeated_when_asked(folder: Path, monkeypatch:
     (folder / "broken").touch()
     monkeypatch.syspath_prepend(str(folder))
     text = AXES.replace('"vegas"', '"failing_rule:Fails"')
-    outcome = _sweep(folder, text)
+    outcome = swept(folder, text)
     assert outcome.made == 12
     assert [(str(p), run) for p, run, _ in outcome.failed] == [
         (f"hops={hops}, sender=Vegas", run) for hops in "23" for run in range(3)
@@ -317,43 +281,38 @@ def test_failed_runs_are_kept_and_repeated_when_asked(folder: Path, monkeypatch:
     assert result.exit_code == 1
     assert "hopyard sweep study.toml --only hops=2,sender=Vegas --run 0" in result.output
     (folder / "broken").unlink()
-    assert _sweep(folder).made == 0
-    assert _sweep(folder, retry=True).made == 6
-    assert _sweep(folder).failed == []
+    assert swept(folder).made == 0
+    assert swept(folder, retry=True).made == 6
+    assert swept(folder).failed == []
 
 
 def test_a_folder_of_other_results_is_refused() -> None:
-    assert command("run", "chain.toml", "--runs", "1", "--out", "store", "-q").exit_code == 0
-    result = command("sweep", "study.toml", "--out", "store")
-    assert result.exit_code == 2
-    assert "holds results of runs, not of the study" in result.output
-    assert command("sweep", "study.toml", "--out", "store", "--force", "-q").exit_code == 0
-    result = command("run", "chain.toml", "--out", "store")
-    assert result.exit_code == 2
-    assert "holds results of the study" in result.output
+    ok("run", "chain.toml", "--runs", "1", "--out", "store", "-q")
+    assert "holds results of runs, not of the study" in refused("sweep", "study.toml", "--out", "store").output
+    ok("sweep", "study.toml", "--out", "store", "--force", "-q")
+    assert "holds results of the study" in refused("run", "chain.toml", "--out", "store").output
 
 
 def _start(folder: Path, out: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--out", out, "--jobs", "2"]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return process("sweep", "study.toml", "--out", out, "--jobs", "2", cwd=folder, stderr=subprocess.STDOUT)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_sweep_goes_on_where_it_was(folder: Path, number: signal.Signals) -> None:
-    _load(folder, AXES.replace("runs = 3", "runs = 12"))
-    assert command("sweep", "study.toml", "--out", "whole", "-q").exit_code == 0
+    loaded(folder, AXES.replace("runs = 3", "runs = 12"))
+    ok("sweep", "study.toml", "--out", "whole", "-q")
     chance = random.Random(5)
     for _ in range(4):
-        process = _start(folder, "store")
+        killed = _start(folder, "store")
         time.sleep(0.3 + chance.random() * 0.5)
-        process.send_signal(number)
-        process.communicate(timeout=60)
-    assert command("sweep", "study.toml", "--out", "store", "-q").exit_code == 0
+        killed.send_signal(number)
+        killed.communicate(timeout=60)
+    ok("sweep", "study.toml", "--out", "store", "-q")
     assert _rows(folder) == _rows(folder, "whole")
 
 
 def test_two_sweeps_at_once(folder: Path) -> None:
-    _load(folder, AXES.replace("runs = 3", "runs = 20"))
+    loaded(folder, AXES.replace("runs = 3", "runs = 20"))
     both = [_start(folder, "store"), _start(folder, "store")]
     said = [process.communicate(timeout=120)[0] for process in both]
     codes = sorted(process.returncode for process in both)
@@ -378,7 +337,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(folder: Path, monkeypatch: pyte
         add(self, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Store, "add", full)
-    _load(folder, AXES.replace('duration = "1 s"', 'duration = "60 s"'))
+    loaded(folder, AXES.replace('duration = "1 s"', 'duration = "60 s"'))
     result = command("sweep", "study.toml", "--out", "store", "--runs", "60", "--jobs", "1")
     assert result.exit_code == 3, result.output
     assert "No space left on device" in result.output
@@ -387,24 +346,14 @@ def test_a_full_disk_is_told_and_nothing_is_lost(folder: Path, monkeypatch: pyte
     assert kept > 0
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    assert command("sweep", "study.toml", "--out", "store", "--runs", "60", "-q").exit_code == 0
+    ok("sweep", "study.toml", "--out", "store", "--runs", "60", "-q")
     assert len(_rows(folder)) == 240
 
 
 def test_a_cluster_gives_the_same_to_the_byte(folder: Path) -> None:
     pytest.importorskip("distributed")
-    _sweep(folder)
-    result = subprocess.run(
-        [
-            *(sys.executable, "-m", "hopyard", "sweep", "study.toml", "--out", "cluster"),
-            *("--cluster", "local", "--jobs", "2"),
-        ],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    swept(folder)
+    result = finished("sweep", "study.toml", "--out", "cluster", "--cluster", "local", "--jobs", "2", cwd=folder)
     assert result.returncode == 0, result.stdout + result.stderr
     assert _rows(folder, "cluster") == _rows(folder)
 
@@ -415,7 +364,7 @@ def test_the_progress_of_a_cluster_is_in_simulated_seconds(folder: Path) -> None
     from hopyard.terminal.signals import Stop
 
     told: list[tuple[int, float, float]] = []
-    case = replace(points(_load(folder))[0].planned, runs=[0, 1, 2])
+    case = replace(points(loaded(folder))[0].planned, runs=[0, 1, 2])
     # Runs of 1 s would be told alike if they were counted instead.
     case = replace(case, core=case.core.with_settings([("duration", "4 s")]))
     cluster = Cluster("local", 1)
@@ -444,7 +393,7 @@ def test_a_scheduler_that_ends_is_told_and_what_was_made_is_kept(folder: Path) -
             time.sleep(0.1)
 
     (folder / "chain.toml").write_text(CHAIN.replace('"3 s"', '"20 s"'))
-    _load(folder)
+    loaded(folder)
     try:
         there = ["--scheduler-file", str(scheduler_file)]
         local = ["--host", "127.0.0.1", "--no-dashboard"]
@@ -470,14 +419,7 @@ def test_a_scheduler_that_ends_is_told_and_what_was_made_is_kept(folder: Path) -
 
 def test_an_address_without_a_cluster(folder: Path) -> None:
     pytest.importorskip("distributed")
-    result = subprocess.run(
-        [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--cluster", "tcp://127.0.0.1:9"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    result = finished("sweep", "study.toml", "--cluster", "tcp://127.0.0.1:9", cwd=folder)
     assert result.returncode == 2
     assert "there is no Dask scheduler at tcp://127.0.0.1:9" in result.stderr
     assert not (folder / "results").exists()
@@ -487,21 +429,18 @@ def test_an_address_without_a_cluster(folder: Path) -> None:
 
 
 def test_tables(folder: Path) -> None:
-    _sweep(folder)
-    study = _load(folder)
-    mine = points(study)
-    with Reader(folder / "store") as store:
-        values = Values(study, store)
+    with made(folder) as source:
+        study, mine, values = source.study, source.points, source.values
         table = whole(study, mine, values, ["goodput", "window"])
         assert table.column_names[:4] == ["hops", "sender", "runs", "Goodput (kbit/s)"]
         runs = each_run(mine, values, ["goodput"])
-        made = grid(study, study.document.table[0], mine, values)
+        shown = grid(study, study.document.table[0], mine, values)
     assert len(table) == 4
     assert len(runs) == 12
     means = np.asarray(runs["Goodput (kbit/s)"]).reshape(4, 3).mean(axis=1)
     assert np.allclose(means, np.asarray(table["Goodput (kbit/s)"]))
-    assert [labels for labels, _ in made.rows] == [("2",), ("3",)]
-    first, second = made.rows[0][1]
+    assert [labels for labels, _ in shown.rows] == [("2",), ("3",)]
+    first, second = shown.rows[0][1]
     assert first is not None
     assert second is not None
     assert first.difference is None
@@ -511,16 +450,12 @@ def test_tables(folder: Path) -> None:
 
 def test_claims_are_judged(folder: Path) -> None:
     text = STUDY.replace('duration = "3 s"', 'duration = "8 s"')
-    _sweep(folder, text, runs=8)
-    study = _load(folder)
-    mine = points(study, runs=8)
-    with Reader(folder / "store") as store:
-        verdicts = judged(study, mine, Values(study, store))
-    assert [each.verdict for each in verdicts] == ["holds", "does not hold", "holds"]
-    assert all(each.figure for each in verdicts)
+    with made(folder, text, runs=8) as source:
+        found = verdicts(source)
+        few = verdicts(replace(source, points=points(source.study, runs=1)))
+    assert [each.verdict for each in found] == ["holds", "does not hold", "holds"]
+    assert all(each.figure for each in found)
     # One run says nothing of chance.
-    with Reader(folder / "store") as store:
-        few = judged(study, points(study, runs=1), Values(study, store))
     assert {each.verdict for each in few} == {"undecided"}
 
 
@@ -530,14 +465,9 @@ def test_a_figure_of_differences_has_the_means_of_the_pairs(folder: Path, kind: 
         f'[[figure]]\nname = "d"\ntitle = "D"\nkind = "{kind}"\nx = "hops"\nlines = "sender"\n'
         'measure = "goodput"\nagainst = { sender = "NewReno" }\n'
     )
-    _sweep(folder, AXES + figure)
-    study = _load(folder)
-    mine = points(study)
-    with Reader(folder / "store") as store:
-        values = Values(study, store)
-        source = Source(study, mine, values, store, None)
-        drawn = draw(study.document.figure[0], source)
-        found = {tuple(each.labels.values()): values.of(each, "goodput")[1] for each in mine}
+    with made(folder, AXES + figure) as source:
+        drawn = draw(source.study.document.figure[0], source)
+        found = {tuple(each.labels.values()): source.values.of(each, "goodput")[1] for each in source.points}
     pairs = [found[hops, "Vegas"] - found[hops, "NewReno"] for hops in ("2", "3")]
     means = [float(np.mean(each)) for each in pairs]
     axis = drawn.axes[0]
@@ -553,10 +483,9 @@ def test_a_figure_of_differences_has_the_means_of_the_pairs(folder: Path, kind: 
 
 def test_a_report(folder: Path) -> None:
     (folder / "published.csv").write_text("hops,sender,measure,value\n2,NewReno,goodput,500\n3,Vegas,goodput,1\n")
-    _load(folder, AXES.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
-    assert command("sweep", "study.toml", "-q").exit_code == 0
-    result = command("report", "study.toml")
-    assert result.exit_code == 0, result.output
+    loaded(folder, STUDY.replace("runs = 3", 'runs = 3\npublished = "published.csv"'))
+    ok("sweep", "study.toml", "-q")
+    ok("report", "study.toml")
     where = folder / "results" / folder.name / "report"
     page = (where / "report.html").read_text()
     # What an audit knows of the networks and of the windows.
@@ -577,86 +506,43 @@ def test_a_report(folder: Path) -> None:
         *(f"{name}.{kind}" for name in ("lines", "boxes") for kind in ("png", "pdf")),
     }
     # The same results make the same page.
-    assert command("report", "study.toml", "--to", "again").exit_code == 0
+    ok("report", "study.toml", "--to", "again")
     assert (folder / "again" / "report.html").read_text() == page
     # A value without the axis that tells its points apart is judged at each of them.
     assert "point" not in (where / "published.csv").read_text().splitlines()[0]
     (folder / "published.csv").write_text("hops,measure,value\n2,goodput,500\n")
-    assert command("report", "study.toml", "--to", "both").exit_code == 0
+    ok("report", "study.toml", "--to", "both")
     lines = (folder / "both" / "published.csv").read_text().splitlines()
     assert lines[0].startswith("hops,measure,value,point,ours")
     assert [line.split(",")[3] for line in lines[1:]] == ["sender=NewReno", "sender=Vegas"]
 
 
-def test_wrong_published_values(folder: Path) -> None:
-    (folder / "published.csv").write_text("hops,measure,value\n2,goodput,much\n")
-    _load(folder, AXES.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
-    result = command("sweep", "study.toml", "-q")
-    assert result.exit_code == 2
-    assert not (folder / "results").exists()
-    assert "published.csv:2: value: expected a number, found 'much'" in result.output
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "hop,measure,value\n2,goodput,1\n",
-            "column hop: no axis is called so; did you mean 'hops'",
-        ),
-        ("hops,measure,value\n2,goodputt,1\n", "no measure is called 'goodputt'"),
-        ("hops,measure,value\n7,goodput,1\n", "the axis hops has no value '7'"),
-        ("hops,measure,value\n2,goodput,1\n2,goodput,2\n", "there is a row of this measure"),
-        ("hops,measure\n2,goodput\n", "there is no column value"),
-    ],
-)
-def test_published_values_that_fit_no_point(folder: Path, text: str, expected: str) -> None:
-    (folder / "published.csv").write_text(text)
-    _load(folder, AXES.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
-    result = command("check", "study.toml")
-    assert result.exit_code == 2
-    assert expected in result.output
-
-
 def test_a_trend_follows_the_values_of_the_axis(folder: Path) -> None:
     text = STUDY.replace("[[3, 2], [4, 3]]", "[[4, 3], [3, 2]]")
-    _sweep(folder, text.replace('labels = ["2", "3"]', 'labels = ["3", "2"]'), runs=8)
-    study = _load(folder)
-    with Reader(folder / "store") as store:
-        verdicts = judged(study, points(study, runs=8), Values(study, store))
-    assert verdicts[2].verdict == "holds"
+    with made(folder, text.replace('labels = ["2", "3"]', 'labels = ["3", "2"]'), runs=8) as source:
+        assert verdicts(source)[2].verdict == "holds"
 
 
 def test_until_adds_runs_where_intervals_are_wide(folder: Path) -> None:
-    from hopyard.study.sweep import Until
-
-    wide = _sweep(folder, until=Until(0.002, "goodput", 13))
+    wide = swept(folder, until=Until(0.002, "goodput", 13))
     assert wide.wide
     assert wide.made > 12
     assert not wide.complete
-    enough = _sweep(folder, until=Until(0.5, "goodput", 60))
+    enough = swept(folder, until=Until(0.5, "goodput", 60))
     assert not enough.wide
 
 
 def test_a_package_that_is_not_installed_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _sweep(folder)
+    swept(folder)
     for name in [name for name in sys.modules if name.startswith(("scipy", "hopyard.statistics"))]:
         monkeypatch.delitem(sys.modules, name)
     for name in ("audit", "claims", "report"):
         monkeypatch.delitem(sys.modules, f"hopyard.study.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "scipy", None)
-    result = command("audit", "study.toml", "--out", "store")
-    assert result.exit_code == 2
-    assert 'pip install ".[lab]"' in result.output
+    assert 'pip install ".[lab]"' in refused("audit", "study.toml", "--out", "store").output
 
 
 def test_no_terminal_is_needed(folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--quick"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = finished("sweep", "study.toml", "--quick", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert f"In results/{folder.name}-quick" in done.stdout

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import hopyard
 import numpy as np
 import pytest
-from chains import SENDERS, chain
-from hopyard.store.reading import Reader
+from chains import SENDERS, chain, write
 from hopyard.study import StudyError, load
 from hopyard.study.checks import check
 from hopyard.study.frames import load_results
 from hopyard.study.points import points
-from hopyard.study.sweep import sweep
-from hopyard.study.values import Values
+from sweeps import made, swept
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,18 +88,13 @@ where = {{ sender = "Vegas" }}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = tmp_path_factory.mktemp("across")
-    (folder / "chain.toml").write_text(chain("4 s"))
-    (folder / "study.toml").write_text(STUDY)
-    sweep(load(folder), out=folder / "store", progress=False)
-    return folder
+    return write(tmp_path_factory.mktemp("across"), chain("4 s"), STUDY).parent
 
 
 def test_points_are_compared_run_by_run(folder: Path) -> None:
-    study = load(folder)
-    mine = {tuple(point.labels.values()): point for point in points(study)}
-    with Reader(folder / "store") as store:
-        values = Values(study, store, list(mine.values()))
+    with made(folder) as source:
+        values = source.values
+        mine = {tuple(point.labels.values()): point for point in source.points}
         goodput, late = (
             {labels: values.of(point, name)[1] for labels, point in mine.items()} for name in ("goodput", "late")
         )
@@ -122,18 +115,15 @@ def test_points_are_compared_run_by_run(folder: Path) -> None:
 
 
 def test_a_watched_case_makes_the_comparison_watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = load(folder)
-    mine = points(study)
-    reno = next(point for point in mine if point.labels == {"sender": "NewReno", "segment": "500 B"})
-    vegas = next(point for point in mine if point.labels == {"sender": "Vegas", "segment": "500 B"})
-    with Reader(folder / "store") as store:
-        monkeypatch.setattr(store, "watched", lambda: {reno.planned.key})
-        values = Values(study, store, mine)
-        assert not values.watched([vegas], "goodput")
-        assert values.watched([vegas], "gain")
+    with made(folder) as source:
+        reno, _, vegas, _ = source.points
+        monkeypatch.setattr(source.store, "watched", lambda: {reno.planned.key})
+        assert not source.values.watched([vegas], "goodput")
+        assert source.values.watched([vegas], "gain")
 
 
 def test_rows_of_runs_have_them_too(folder: Path) -> None:
+    swept(folder)
     frame = load_results(folder, out=folder / "store", measures=["goodput", "gain", "reached"])
     vegas = frame[frame["sender"] == "Vegas"].set_index(["segment", "run"])
     reno = frame[frame["sender"] == "NewReno"].set_index(["segment", "run"])
@@ -146,13 +136,12 @@ def test_rows_of_runs_have_them_too(folder: Path) -> None:
 
 
 def test_windows_and_hops(folder: Path) -> None:
-    study = load(folder)
-    point = next(each for each in points(study) if each.labels == {"sender": "Vegas", "segment": "500 B"})
     given = {"flow.tcp": "vegas", "tcp.segment_size": "500 B"}
     results = hopyard.run(folder / "chain.toml", set=given, runs=3, series=["goodput", "hops"], progress=False)
     rows = results.series.to_pandas()
-    with Reader(folder / "store") as store:
-        values = Values(study, store)
+    with made(folder) as source:
+        _, _, point, _ = source.points
+        values = source.values
         for run in range(3):
             mine = rows[rows["run"] == run]
             samples = mine[mine["quantity"] == "goodput"]
@@ -168,9 +157,8 @@ def test_windows_and_hops(folder: Path) -> None:
 
 
 def test_a_network_needs_a_range_in_metres(tmp_path: Path) -> None:
-    (tmp_path / "chain.toml").write_text(chain("4 s") + '\n[radio]\nreceive = "-80 dBm"\nsense = "-90 dBm"\n')
-    (tmp_path / "study.toml").write_text(STUDY)
-    study = load(tmp_path)
+    radio = '\n[radio]\nreceive = "-80 dBm"\nsense = "-90 dBm"\n'
+    study = load(write(tmp_path, chain("4 s") + radio, STUDY))
     with pytest.raises(StudyError, match=r"network: no point has a radio\.receive in metres"):
         check(study, points(study))
 
@@ -204,8 +192,6 @@ def test_a_network_needs_a_range_in_metres(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, expected: str) -> None:
     assert old in STUDY
-    (tmp_path / "chain.toml").write_text(chain("4 s"))
-    (tmp_path / "study.toml").write_text(STUDY.replace(old, new, 1))
     with pytest.raises(StudyError, match=r"study\.toml:") as caught:
-        load(tmp_path)
+        load(write(tmp_path, chain("4 s"), STUDY.replace(old, new, 1)))
     assert expected in str(caught.value)

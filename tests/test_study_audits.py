@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from chains import HOPS, SENDERS, chain
 from hopyard.store.store import Store
-from hopyard.study import load
 from hopyard.study.audit import Audit, _movement
 from hopyard.study.points import points
-from hopyard.study.sweep import sweep
 from hopyard.study.traffic import flows_of
-from short import command
+from short import command, ok, refused
+from sweeps import loaded, swept
 
 CHAIN = chain("3 s", nodes=4)
 STUDY = f"""
@@ -30,22 +29,16 @@ measures = ["goodput", "delay"]
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def _sweep(folder: Path, runs: int = 3) -> None:
-    sweep(load(folder / "study.toml"), out=folder / "store", progress=False, runs=runs)
-
-
 def test_an_audit_names_what_is_missing(folder: Path) -> None:
-    _sweep(folder, runs=3)
+    swept(folder, runs=3)
     result = command("audit", "study.toml", "--out", "store")
     assert result.exit_code == 1
     assert "POOR   replications" in result.output
     assert "3 runs a point" in result.output
     assert "hops on shortest paths" in result.output
     assert "Each was run 3 times for 3 s of simulated time" in result.output
-    _sweep(folder, runs=20)
-    result = command("audit", "study.toml", "--out", "store")
-    assert result.exit_code == 0, result.output
-    assert "ok     replications" in result.output
+    swept(folder, runs=20)
+    assert "ok     replications" in ok("audit", "study.toml", "--out", "store").output
 
 
 def test_an_audit_says_why_no_interval_is_known(folder: Path) -> None:
@@ -64,13 +57,13 @@ column = "battery_empty_s"
 table = "nodes"
 """
     )
-    _sweep(folder, runs=2)
+    swept(folder, runs=2)
     before = command("audit", "study.toml", "--out", "store").output
     assert re.search(r"precision of rank +95 % intervals of", before)
     assert re.search(r"precision of late +no point has an interval: all means are 0", before)
     assert re.search(r"precision of none +no point has an interval: at most 0 runs of a point have a value", before)
     with Store(folder / "store") as store:
-        store.watch([points(load(folder / "study.toml"))[0].planned], "goodput", 0.5)
+        store.watch([points(loaded(folder))[0].planned], "goodput", 0.5)
     after = command("audit", "study.toml", "--out", "store").output
     why = r"no point has an interval: anytime-valid ones \(of sweep --until\) need more than the 2 runs"
     assert re.search(rf"precision of rank +{why}", after)
@@ -81,17 +74,14 @@ table = "nodes"
 def test_an_audit_sees_how_single_nodes_move(folder: Path) -> None:
     script = '[[movement]]\nnodes = [1]\nwaypoints.track = [{ at = "1 s", x = "9 m", y = "0 m" }]\n'
     (folder / "chain.toml").write_text(CHAIN + script)
-    _sweep(folder)
+    swept(folder)
     text = command("audit", "study.toml", "--out", "store").output
     assert re.findall(r"movement +(\S+)\n", text) == ["stationary", "waypoints"]
 
 
 def test_an_audit_looks_at_each_topology(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "area.toml").write_text(
-        CHAIN.replace(
-            'count = 4\nspacing = "200 m"',
-            'count = 9\nplacement = "uniform"\narea = ["1 km", "500 m"]',
-        )
+        CHAIN.replace('count = 4\nspacing = "200 m"', 'count = 9\nplacement = "uniform"\narea = ["1 km", "500 m"]')
     )
     text = (
         STUDY.partition("[axes.hops]")[0]
@@ -105,14 +95,11 @@ values = ["newreno", "vegas"]
 """
     )
     (folder / "study.toml").write_text(text.replace("chain.toml", "area.toml"))
-    _sweep(folder, runs=1)
+    swept(folder, runs=1)
     said = command("audit", "study.toml", "--out", "store").output
     found = re.findall(r"network of area.toml, (nodes=\w+) +(\d+ nodes in 0.5 km² \(\d+/km²\))", said)
     # One for each number of nodes, whatever the sender.
-    assert found == [
-        ("nodes=few", "6 nodes in 0.5 km² (12/km²)"),
-        ("nodes=many", "12 nodes in 0.5 km² (24/km²)"),
-    ]
+    assert found == [("nodes=few", "6 nodes in 0.5 km² (12/km²)"), ("nodes=many", "12 nodes in 0.5 km² (24/km²)")]
     assert "In area.toml, nodes=few, 6 nodes in 0.5 km²" in said
     monkeypatch.setattr("hopyard.study.networks.MOST_NETWORKS", 1)
     said = command("audit", "study.toml", "--out", "store").output
@@ -126,10 +113,7 @@ def test_the_network_of_an_audit() -> None:
 
     apart = [[0, 0], [200, 0], [400, 0], [5000, 0]]
     scenario = Scenario(
-        duration="1 s",
-        nodes={"positions": apart},
-        radio={"receive": "250 m"},
-        flow=[{"from": 0, "to": 2}],
+        duration="1 s", nodes={"positions": apart}, radio={"receive": "250 m"}, flow=[{"from": 0, "to": 2}]
     )
     found = network(scenario)
     assert found is not None
@@ -142,10 +126,8 @@ def test_the_network_of_an_audit() -> None:
 def test_folders_that_differ(folder: Path) -> None:
     (folder / "other.toml").write_text(CHAIN + 'tcp = "vegas"\n')
     for name in ("chain", "other"):
-        assert command("run", f"{name}.toml", "--runs", "5", "--out", name, "-q").exit_code == 0
-    same = command("diff", "chain", "chain")
-    assert same.exit_code == 0, same.output
-    assert "1 case has the same values in both folders" in same.output
+        ok("run", f"{name}.toml", "--runs", "5", "--out", name, "-q")
+    assert "1 case has the same values in both folders" in ok("diff", "chain", "chain").output
     result = command("diff", "chain", "other", "--measure", "delay")
     assert result.exit_code == 1
     assert "Delay (ms)" in result.output
@@ -161,7 +143,7 @@ def test_the_event_at_which_two_runs_part(folder: Path) -> None:
     assert result.exit_code == 1
     assert "run 2 parts at 1.000000000 s" in result.output
     assert "flows 0: packets_sent is 1 in the first, and 0 in the second" in result.output
-    assert command("diff", "first.toml", "first.toml").exit_code == 0
+    ok("diff", "first.toml", "first.toml")
     with hopyard.start("first.toml", run=2) as one, hopyard.start("other.toml", run=2) as two:
         one.advance(until_ns=10**9 - 1)
         two.advance(until_ns=10**9 - 1)
@@ -171,9 +153,7 @@ def test_the_event_at_which_two_runs_part(folder: Path) -> None:
 def test_two_versions_of_hopyard(folder: Path) -> None:
     (folder / "other.toml").write_text(CHAIN + 'start = "1.5 s"\n')
     (folder / "first.toml").write_text(CHAIN + 'start = "1 s"\n')
-    same = command("diff", "first.toml", "--with", sys.executable)
-    assert same.exit_code == 0, same.output
-    assert "run 0 is the same in both" in same.output
+    assert "run 0 is the same in both" in ok("diff", "first.toml", "--with", sys.executable).output
     result = command("diff", "first.toml", "other.toml", "--with", sys.executable, "--run", "2")
     assert result.exit_code == 1
     assert "run 2 parts at 1.000000000 s" in result.output
@@ -182,22 +162,18 @@ def test_two_versions_of_hopyard(folder: Path) -> None:
     bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
     bare.chmod(0o755)
     for python, told in (("none", "No such file"), ("./python", "has no Hopyard: ")):
-        wrong = command("diff", "first.toml", "--with", python)
-        assert wrong.exit_code == 2
-        assert told in wrong.output
+        assert told in refused("diff", "first.toml", "--with", python).output
     # An older version may not read the scenario.
     (folder / "newer.toml").write_text(CHAIN + 'future = "1 s"\n')
-    wrong = command("diff", "first.toml", "newer.toml", "--with", sys.executable)
-    assert wrong.exit_code == 2
-    assert "future" in wrong.output
-    assert command("diff", "first.toml").exit_code == 2
-    assert command("diff", ".", ".", "--with", sys.executable).exit_code == 2
+    assert "future" in refused("diff", "first.toml", "newer.toml", "--with", sys.executable).output
+    refused("diff", "first.toml")
+    refused("diff", ".", ".", "--with", sys.executable)
 
 
 def test_what_diff_cannot_compare() -> None:
     (Path("empty")).mkdir()
-    assert command("diff", "chain.toml", "empty").exit_code == 2
-    assert command("diff", "chain.toml", "chain.toml", "--measure", "delay").exit_code == 2
+    refused("diff", "chain.toml", "empty")
+    refused("diff", "chain.toml", "chain.toml", "--measure", "delay")
     assert command("diff", "empty", "empty").exit_code != 0
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from chains import SENDERS, chain
 from hopyard.study import StudyError, load
-from short import command
+from hopyard.study.published import read
+from short import ok
+from sweeps import loaded, refusal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,18 +40,7 @@ expect = "less"
 case = {{ sender = "Vegas" }}
 than = {{ sender = "NewReno" }}
 """
-HEAD = "sender,measure,value\n"
-
-
-def _refused(folder: Path, text: str) -> str:
-    """What `check` says of a study, which a sweep refuses too before its first run."""
-    (folder / "study.toml").write_text(text)
-    result = command("check", "study.toml")
-    assert result.exit_code == 2, result.output
-    assert "Traceback" not in result.output
-    assert command("sweep", "study.toml").exit_code == 2
-    assert not (folder / "results").exists()
-    return str(result.output)
+PUBLISHED = STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
 
 
 @pytest.mark.parametrize(
@@ -76,11 +67,7 @@ def _refused(folder: Path, text: str) -> str:
             'table = "nodes"\ncolumn = "forwarded"\nwhere = { node = 3 }',
             "no point has a node 3; there are nodes from 0 to 2",
         ),
-        (
-            'measures = ["goodput", "delay"]',
-            'measures = ["delay", "delay"]',
-            "delay is named twice",
-        ),
+        ('measures = ["goodput", "delay"]', 'measures = ["delay", "delay"]', "delay is named twice"),
         ('key = "tcp.segment_size"', 'keys = ["a", "a"]', "keys: a is named twice"),
         ('"500 B", "1000 B"', '"500 B", ""', "axes.size: a value has an empty label"),
         ("NewReno = {", '" " = {', "axes.sender: a value has an empty label"),
@@ -139,16 +126,8 @@ def _refused(folder: Path, text: str) -> str:
             'measure = "energy"',
             "energy needs an energy.model other than off, which the point sender=Vegas",
         ),
-        (
-            'than = { sender = "NewReno" }',
-            'than = { sender = "Vegas" }',
-            "claim less: no point of than differs",
-        ),
-        (
-            "runs = 2",
-            "runs = 1_000_000",
-            "expected at most 1,000,000 runs in one sweep, found 4,000,000",
-        ),
+        ('than = { sender = "NewReno" }', 'than = { sender = "Vegas" }', "claim less: no point of than differs"),
+        ("runs = 2", "runs = 1_000_000", "expected at most 1,000,000 runs in one sweep, found 4,000,000"),
         (
             'expect = "less"',
             'expect = "similar"\ntolerance = 5',
@@ -176,16 +155,12 @@ def _refused(folder: Path, text: str) -> str:
             'lines = "sender"\nmeasure = "goodput"\nbeside = "goodput"\n[[claim]]',
             "beside: goodput is drawn against itself: expected another one",
         ),
-        (
-            "runs = 2",
-            'runs = 2\npublished = "there_is_none.csv"',
-            "there_is_none.csv: No such file",
-        ),
+        ("runs = 2", 'runs = 2\npublished = "there_is_none.csv"', "there_is_none.csv: No such file"),
     ],
 )
 def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str) -> None:
     assert old in STUDY
-    assert expected in _refused(folder, STUDY.replace(old, new, 1))
+    assert expected in refusal(folder, STUDY.replace(old, new, 1))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +176,7 @@ def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str)
     ],
 )
 def test_a_study_that_is_no_toml_is_a_study(folder: Path, old: str, new: str, expected: str) -> None:
-    said = _refused(folder, STUDY.replace(old, new, 1))
+    said = refusal(folder, STUDY.replace(old, new, 1))
     assert expected in said
     assert said.count("\n") == 1
 
@@ -235,7 +210,7 @@ def _counting(table: str, where: str) -> str:
     ],
 )
 def test_a_value_that_no_row_can_have(folder: Path, table: str, where: str, expected: str) -> None:
-    assert expected in _refused(folder, _counting(table, where))
+    assert expected in refusal(folder, _counting(table, where))
 
 
 @pytest.mark.parametrize(
@@ -243,19 +218,13 @@ def test_a_value_that_no_row_can_have(folder: Path, table: str, where: str, expe
     [
         ('{ nto = "udp" }', "there is no key measure.m.where.transport.nto; did you mean 'not'?"),
         ('{ not = "udp", of = 1 }', "measure.m.where.transport.of; its only key is 'not'"),
-        (
-            '["udp", { no = 1 }]',
-            "where.transport: expected a text, a number, true or false, a list",
-        ),
-        (
-            "{ not = { a = 1 } }",
-            "transport.not: expected a text, a number, true or false or a list",
-        ),
+        ('["udp", { no = 1 }]', "where.transport: expected a text, a number, true or false, a list"),
+        ("{ not = { a = 1 } }", "transport.not: expected a text, a number, true or false or a list"),
     ],
 )
 def test_a_value_of_no_kind_is_one_problem(folder: Path, value: str, said: str) -> None:
-    of_rows = _refused(folder, _counting("flows", f"transport = {value}"))
-    of_points = _refused(folder, STUDY.replace('case = { sender = "Vegas" }', f"case = {{ sender = {value} }}"))
+    of_rows = refusal(folder, _counting("flows", f"transport = {value}"))
+    of_points = refusal(folder, STUDY.replace('case = { sender = "Vegas" }', f"case = {{ sender = {value} }}"))
     assert said in of_rows
     assert "claim.0.case.sender: expected a text, a number, true or false or a list" in of_points
     for output, line in ((of_rows, 25), (of_points, 26)):
@@ -274,37 +243,36 @@ def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
     ):
         text = _counting("overhead", where).replace('reduce = "count"', zero) + claim
         (folder / "study.toml").write_text(text)
-        assert command("sweep", "study.toml", "-q").exit_code == 0
-        report = command("report", "study.toml")
-        assert report.exit_code == 0, report.output
+        ok("sweep", "study.toml", "-q")
+        report = ok("report", "study.toml")
         said = "measure.m: where: no run has a row with message = RREP-ACK; did you mean 'RREP'?"
         assert (said in report.output) == misspelt
         assert ("1 claim: no run has this measure" in report.output) == misspelt
 
 
 def test_one_problem_of_many_points_is_told_once(folder: Path) -> None:
-    said = _refused(folder, STUDY.replace("tcp.segment_size", "tcp.segment_sizee"))
+    said = refusal(folder, STUDY.replace("tcp.segment_size", "tcp.segment_sizee"))
     assert said.count("has no key `segment_sizee`") == 1
     assert "and so in 3 further points" in said
-    said = _refused(folder, STUDY.replace('"500 B"', '"500 X"').replace('"1000 B"', '"9 X"'))
+    said = refusal(folder, STUDY.replace('"500 B"', '"500 X"').replace('"1000 B"', '"9 X"'))
     assert said.count("and so in 1 further point") == 2
 
 
 def test_a_claim_over_no_point(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY)
-    assert command("check", "study.toml").exit_code == 0
+    ok("check", "study.toml")
     skip = '[experiment.main]\nskip = [{ sender = "Vegas" }]\n[[claim]]'
-    said = _refused(folder, STUDY.replace("[[claim]]", skip))
+    said = refusal(folder, STUDY.replace("[[claim]]", skip))
     assert "claim less: it is about no point" in said
     trend = STUDY.replace("case = {", 'along = "size"\ncase = { size = "500 B" }\nwhere = {')
     trend = trend.replace('"less"\nalong', '"increasing"\nalong').partition("than =")[0]
-    assert "claim less: its points have one value of size alone" in _refused(folder, trend)
+    assert "claim less: its points have one value of size alone" in refusal(folder, trend)
 
 
 def test_a_claim_over_two_axes_is_about_all_of_its_points(folder: Path) -> None:
     # Vegas with 1000 B differs from no point with 1000 B in the size alone.
     two = STUDY.replace('than = { sender = "NewReno" }', 'than = { size = "1000 B" }')
-    said = _refused(folder, two)
+    said = refusal(folder, two)
     assert "claim less: case is of the axis sender and than of the axis size" in said
     assert "sender=Vegas, size=1000 B is compared with nothing" in said
     for all_of_them in (
@@ -312,38 +280,28 @@ def test_a_claim_over_two_axes_is_about_all_of_its_points(folder: Path) -> None:
         STUDY.replace("than = {", 'than = { size = "1000 B",'),
     ):
         (folder / "study.toml").write_text(all_of_them)
-        assert command("check", "study.toml").exit_code == 0
+        ok("check", "study.toml")
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (
-            b"sender,measure,value\nVegas,g\xe9,1\n",
-            "published.csv:2: expected UTF-8 text, found the byte 0xe9",
-        ),
-        (
-            b"sender,measure,value\nVegas,goodput,\x001\n",
-            "published.csv:2: expected text, found a null byte",
-        ),
-        (
-            b"sender,measure,value\nVegas,goodput,nan\n",
-            "published.csv:2: value: expected a number, found 'nan'",
-        ),
-        (
-            b"sender,measure,value\nVegas,goodput,1,2\n",
-            "published.csv:2: expected 3 values, found more",
-        ),
-        (
-            b'sender,measure,value\n"two\nlines",goodput,1\n',
-            "published.csv:3: the axis sender has no value",
-        ),
+        (b"sender,measure,value\nVegas,g\xe9,1\n", "published.csv:2: expected UTF-8 text, found the byte 0xe9"),
+        (b"sender,measure,value\nVegas,goodput,\x001\n", "published.csv:2: expected text, found a null byte"),
+        (b"sender,measure,value\nVegas,goodput,nan\n", "published.csv:2: value: expected a number, found 'nan'"),
+        (b"sender,measure,value\nVegas,goodput,1,2\n", "published.csv:2: expected 3 values, found more"),
+        (b'sender,measure,value\n"two\nlines",goodput,1\n', "published.csv:3: the axis sender has no value"),
         (b"sender,measure,value,value\nVegas,goodput,1,1\n", "two columns are called 'value'"),
+        (b"sendr,measure,value\nVegas,goodput,1\n", "column sendr: no axis is called so; did you mean 'sender'"),
+        (b"sender,measure,value\nVegas,goodputt,1\n", "no measure is called 'goodputt'"),
+        (b"sender,measure,value\nReno,goodput,1\n", "the axis sender has no value 'Reno'"),
+        (b"sender,measure,value\nVegas,goodput,1\nVegas,goodput,2\n", "there is a row of this measure"),
+        (b"sender,measure\nVegas,goodput\n", "there is no column value"),
     ],
 )
 def test_published_values_that_cannot_be_read(folder: Path, content: bytes, expected: str) -> None:
     (folder / "published.csv").write_bytes(content)
-    assert expected in _refused(folder, STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"'))
+    assert expected in refusal(folder, PUBLISHED)
 
 
 @pytest.mark.parametrize(
@@ -363,14 +321,11 @@ def test_published_values_that_cannot_be_read(folder: Path, content: bytes, expe
     ],
 )
 def test_published_values_have_units(folder: Path, measure: str, value: str, unit: str, expected: float | str) -> None:
-    text = STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
     (folder / "published.csv").write_text(f"sender,measure,value,unit\nVegas,{measure},{value},{unit}\n")
     if isinstance(expected, str):
-        assert expected in _refused(folder, text)
+        assert expected in refusal(folder, PUBLISHED)
         return
-    (folder / "study.toml").write_text(text)
-    from hopyard.study.published import read
-
+    (folder / "study.toml").write_text(PUBLISHED)
     published = read(load("study.toml"))
     assert published is not None
     assert published.value(measure, {"sender": "Vegas"}) == pytest.approx(expected)
@@ -379,16 +334,12 @@ def test_published_values_have_units(folder: Path, measure: str, value: str, uni
 
 
 def test_long_fields_and_marks_of_editors_are_read(folder: Path) -> None:
-    text = STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
-    (folder / "study.toml").write_text("\ufeff" + text, encoding="utf-8")
+    (folder / "study.toml").write_text("\ufeff" + PUBLISHED, encoding="utf-8")
     source = "x" * 200_000
     (folder / "published.csv").write_text(
         f"\ufeffsender,measure,value,source\nVegas,goodput,1,{source}\n", encoding="utf-8"
     )
-    result = command("check", "study.toml")
-    assert result.exit_code == 0, result.output
-    from hopyard.study.published import read
-
+    ok("check", "study.toml")
     published = read(load("study.toml"))
     assert published is not None
     assert published.value("goodput", {"sender": "Vegas"}) == 1
@@ -398,15 +349,14 @@ def test_long_fields_and_marks_of_editors_are_read(folder: Path) -> None:
 def test_a_quick_version_may_lack_the_points_of_a_claim(folder: Path) -> None:
     quick = '[quick]\nruns = 1\naxes = { sender = ["NewReno"] }\n'
     (folder / "study.toml").write_text(STUDY + quick)
-    assert command("check", "study.toml").exit_code == 0
-    assert command("sweep", "study.toml", "--quick", "-q").exit_code == 0
+    ok("check", "study.toml")
+    ok("sweep", "study.toml", "--quick", "-q")
 
 
 def test_an_error_of_a_study_has_all_problems(folder: Path) -> None:
     text = STUDY.replace('since = "0.1 s"', 'since = "9 s"').replace(
         'id = "less"', 'id = "less"\nmean_over = ["size", "size"]'
     )
-    (folder / "study.toml").write_text(text)
     with pytest.raises(StudyError) as caught:
-        load("study.toml")
+        loaded(folder, text)
     assert len(caught.value.problems) == 2

@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from chains import chain, write
-from hopyard.store.reading import Reader
-from hopyard.study import load
-from hopyard.study.figures import Source, draw
-from hopyard.study.points import points
-from hopyard.study.sweep import sweep
-from hopyard.study.values import Values
+from hopyard.study.figures import draw
+from sweeps import made
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,14 +76,12 @@ measure = "goodput"
 def plots(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Plot]:
     """The figures, drawn, by name."""
     folder: Path = tmp_path_factory.mktemp("figures")
-    study = load(write(folder, CHAIN, STUDY))
-    sweep(study, out=folder / "store", progress=False)
-    with Reader(folder / "store") as store:
-        source = Source(study, points(study), Values(study, store), store, None)
-        made = {each.name: draw(each, source) for each in study.document.figure}
-    for name, each in made.items():
+    write(folder, CHAIN, STUDY)
+    with made(folder) as source:
+        drawn = {each.name: draw(each, source) for each in source.study.document.figure}
+    for name, each in drawn.items():
         each.savefig(folder / f"{name}.png")
-    return made
+    return drawn
 
 
 @pytest.mark.filterwarnings("error:constrained_layout")

@@ -10,8 +10,8 @@ from hopyard import load_results
 from hopyard.study import StudyError, load
 from hopyard.study.file import unit_of
 from hopyard.study.published import read
-from hopyard.study.sweep import sweep
-from short import command
+from short import command, refused
+from sweeps import refusal, swept
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,15 +52,8 @@ values = ["500 ms", "1 s"]
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def _swept(folder: Path, more: str) -> None:
-    (folder / "study.toml").write_text(STUDY + more)
-    sweep(load(folder), out=folder / "store", progress=False)
-
-
 def test_a_measure_of_the_study_may_be_of_labelled_flows(folder: Path) -> None:
-    _swept(
-        folder,
-        """
+    more = """
 [measure.web]
 measure = "page_time[web]"
 [measure.same]
@@ -71,8 +64,8 @@ measure = "goodput[web.answers]"
 [measure.share]
 measure = "goodput[video.answers]"
 of = "goodput[web.answers]"
-""",
-    )
+"""
+    swept(folder, STUDY + more)
     names = ["web", "same", "answered", "share", "page_time[web]", "goodput[web.answers]", "goodput[video.answers]"]
     rows = load_results(folder, out=folder / "store", measures=names)
     assert np.isfinite(rows["web"]).all()
@@ -91,47 +84,36 @@ of = "goodput[web.answers]"
     ],
 )
 def test_a_wrong_measure_of_labelled_flows(folder: Path, name: str, said: str) -> None:
-    (folder / "study.toml").write_text(f'{STUDY}[measure.m]\nmeasure = "{name}"\n')
-    result = command("check", "study.toml")
-    assert result.exit_code == 2
-    assert said in result.output
+    assert said in refusal(folder, f'{STUDY}[measure.m]\nmeasure = "{name}"\n')
 
 
 @pytest.mark.parametrize(
-    ("more", "line", "said"),
+    ("more", "said"),
     [
-        ('[measure.m]\nmeasure = "page_time[wbe]"\n', 8, "measure.m: page_time[wbe] needs a flow with the label 'wbe'"),
-        ('[measure.m]\ncompare = "page_time[wbe]"\namong = "think"\nreduce = "rank"\n', 8, "measure.m: page_time[wbe]"),
-        ('[measure.m]\nmeasure = "delay"\nof = "goodput[wbe]"\n', 8, "measure.m: goodput[wbe]"),
-        ('[measure.m]\nmeasure = "delay"\nplus = "delay[wbe]"\n', 8, "measure.m: delay[wbe]"),
-        ('[measure.m]\nmeasure = "delay"\nless = "delay[wbe]"\n', 8, "measure.m: delay[wbe]"),
+        ('measure = "page_time[wbe]"\n', "measure.m: page_time[wbe] needs a flow with the label 'wbe'"),
+        ('compare = "page_time[wbe]"\namong = "think"\nreduce = "rank"\n', "measure.m: page_time[wbe]"),
+        ('measure = "delay"\nof = "goodput[wbe]"\n', "measure.m: goodput[wbe]"),
+        ('measure = "delay"\nplus = "delay[wbe]"\n', "measure.m: delay[wbe]"),
+        ('measure = "delay"\nless = "delay[wbe]"\n', "measure.m: delay[wbe]"),
     ],
 )
-def test_a_label_that_no_flow_has_is_refused_before_the_runs(folder: Path, more: str, line: int, said: str) -> None:
-    (folder / "study.toml").write_text(STUDY + more)
-    result = command("check", "study.toml")
-    assert result.exit_code == 2
-    assert f"study.toml:{line}: {said}" in result.output
-    assert "did you mean 'web'? There are video, video.answers, web, web.answers" in result.output
-    assert command("sweep", "study.toml").exit_code == 2
-    assert not (folder / "results").exists()
+def test_a_label_that_no_flow_has_is_refused_before_the_runs(folder: Path, more: str, said: str) -> None:
+    output = refusal(folder, f"{STUDY}[measure.m]\n{more}")
+    assert f"study.toml:8: {said}" in output
+    assert "did you mean 'web'? There are video, video.answers, web, web.answers" in output
 
 
 def test_a_shown_measure_that_no_run_has_is_refused_before_the_runs(folder: Path) -> None:
     shown = STUDY.replace("runs = 2", 'runs = 2\nmeasures = ["page_time[web]", "page_time[wbe]", "energy"]')
-    (folder / "study.toml").write_text(shown)
-    result = command("check", "study.toml")
-    assert result.exit_code == 2
-    assert "study.toml:5: measures: page_time[wbe] needs a flow with the label 'wbe'" in result.output
-    assert "study.toml:5: measures: energy needs an energy.model other than off" in result.output
+    output = refusal(folder, shown)
+    assert "study.toml:5: measures: page_time[wbe] needs a flow with the label 'wbe'" in output
+    assert "study.toml:5: measures: energy needs an energy.model other than off" in output
 
 
 def test_a_sweep_until_a_measure_is_narrow_needs_a_label_that_is_there(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY)
     words = ("sweep", "study.toml", "--until", "50%", "--until-measure", "page_time[wbe]")
-    result = command(*words)
-    assert result.exit_code == 2
-    assert "page_time[wbe] needs a flow with the label 'wbe' (did you mean 'web'?" in result.output
+    assert "page_time[wbe] needs a flow with the label 'wbe' (did you mean 'web'?" in refused(*words).output
     assert not (folder / "results").exists()
 
 
@@ -210,10 +192,7 @@ reduce = "first"
 
 
 def test_a_measure_that_no_run_has_is_warned_of(folder: Path) -> None:
-    table = '[[table]]\nname = "t"\ntitle = "T"\nrows = ["think"]\nmeasures = ["requests", "page_time"]\n'
-    _swept(
-        folder,
-        """
+    more = """
 [measure.requests]
 measure = "page_time"
 where = { kind = "request" }
@@ -221,9 +200,13 @@ where = { kind = "request" }
 series = "goodput"
 reduce = "mean"
 during = { hops = 2 }
+[[table]]
+name = "t"
+title = "T"
+rows = ["think"]
+measures = ["requests", "page_time"]
 """
-        + table,
-    )
+    swept(folder, STUDY + more)
     said = command("results", "study.toml", "--out", "store", "--measure", "requests,near,page_time").output
     assert "warning: no run has the measure requests\n" in said
     assert "warning: no run has the measure near\n" in said

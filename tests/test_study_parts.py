@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,19 +13,19 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 from chains import SENDERS, chain
-from click.testing import CliRunner
-from hopyard.cli.main import main
 from hopyard.scenario import catalogue
 from hopyard.statistics.estimates import estimate
 from hopyard.store.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.claims import _coefficient, _ranks, judged
-from hopyard.study.figures import Source, draw
+from hopyard.study.figures import draw
 from hopyard.study.points import Point, points
 from hopyard.study.report import ReportError, make
 from hopyard.study.sweep import LEAST_RUNS, Until, sweep
 from hopyard.study.tables import grid
 from hopyard.study.values import Sample, Values
+from short import command
+from sweeps import loaded, made, swept, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -117,19 +118,22 @@ lines = "sender"
 measure = "goodput"
 beside = "delay"
 """
+LESS = """
+[[claim]]
+id = "less"
+text = "Vegas has less goodput than NewReno."
+measure = "goodput"
+expect = "less"
+case = { sender = "Vegas" }
+than = { sender = "NewReno" }
+"""
 
 
 def test_measures_of_a_study(folder: Path) -> None:
-    study = load(folder)
-    sweep(study, out=folder / "store", progress=False)
-    mine = points(study)
-    with Reader(folder / "store") as store:
-        values = Values(study, store)
-        for point in mine:
-            given = {
-                "flow.tcp": point.labels["sender"].lower(),
-                "tcp.segment_size": point.labels["segment"],
-            }
+    with made(folder) as source:
+        values = source.values
+        for point in source.points:
+            given = {"flow.tcp": point.labels["sender"].lower(), "tcp.segment_size": point.labels["segment"]}
             results = hopyard.run(folder / "chain.toml", set=given, runs=3, progress=False)
             flows = results.flows.sort_by([("run", "ascending"), ("flow", "ascending")])
             goodput = np.asarray(flows["goodput_kbps"], dtype=float).reshape(3, 2)
@@ -148,11 +152,8 @@ def test_measures_of_a_study(folder: Path) -> None:
 
 
 def test_quotients_and_means_over_an_axis(folder: Path) -> None:
-    study = load(folder)
-    sweep(study, out=folder / "store", progress=False)
-    mine = points(study)
-    with Reader(folder / "store") as store:
-        values = Values(study, store)
+    with made(folder) as source:
+        study, mine, values = source.study, source.points, source.values
         ratios, senders = (grid(study, each, mine, values) for each in study.document.table)
         sample = {(p.labels["sender"], p.labels["segment"]): values.of(p, "goodput")[1] for p in mine}
     for (segment,), (first, second) in ratios.rows:
@@ -171,43 +172,24 @@ def test_quotients_and_means_over_an_axis(folder: Path) -> None:
 
 
 def test_a_claim_about_means_over_an_axis(folder: Path) -> None:
-    claim = """
-[[claim]]
-id = "mean"
-text = "Vegas has less goodput than NewReno, in the mean of the sizes."
-measure = "goodput"
-expect = "less"
-case = { sender = "Vegas" }
-than = { sender = "NewReno" }
-"""
-    (folder / "study.toml").write_text(STUDY + claim + 'mean_over = ["segment"]\n')
-    study = load(folder)
-    sweep(study, out=folder / "store", progress=False)
-    with Reader(folder / "store") as store:
-        values = Values(study, store)
-        (verdict,) = judged(study, points(study), values)
-        vegas = [values.of(p, "goodput")[1] for p in points(study, only={"sender": "Vegas"})]
+    mean_over = 'mean_over = ["segment"]\n'
+    with made(folder, STUDY + LESS + mean_over) as source:
+        (verdict,) = verdicts(source)
+        vegas = [source.values.of(p, "goodput")[1] for p in source.points if p.labels["sender"] == "Vegas"]
         # Without a partner of one of its points, a mean has nothing to stand beside, and says so.
-        several = points(study)
-        first = next(p for p in several if p.labels["sender"] == "NewReno")
-        (lacking,) = judged(study, [p for p in several if p is not first], values)
+        first = next(p for p in source.points if p.labels["sender"] == "NewReno")
+        (lacking,) = verdicts(replace(source, points=[p for p in source.points if p is not first]))
     assert verdict.comparisons == 1
     assert f"Vegas {estimate(np.mean(vegas, axis=0))}" in verdict.figure
     assert (lacking.verdict, lacking.comparisons) == ("undecided", 0)
     assert "1 of 2 points have no such case beside them" in lacking.figure
     # A measure that exists in no run is not a matter of too few runs.
-    claim = claim.replace('"goodput"\nexpect', '"energy_of_flows"\nexpect')
     none = '[measure.energy_of_flows]\ncolumn = "energy_useful_j"\nreduce = "max"\n'
-    (folder / "study.toml").write_text(STUDY + none + claim)
-    study = load(folder)
-    with Reader(folder / "store") as store:
-        (verdict,) = judged(study, points(study), Values(study, store))
+    with made(folder, STUDY + none + LESS.replace('"goodput"', '"energy_of_flows"')) as source:
+        (verdict,) = verdicts(source)
     assert (verdict.verdict, verdict.p) == ("no run has this measure", "")
-    claim = claim.replace('"energy_of_flows"\nexpect', '"goodput"\nexpect')
-    wrong = STUDY + claim + 'mean_over = ["sender"]\n'
-    (folder / "study.toml").write_text(wrong)
     with pytest.raises(StudyError, match="sender stands in mean_over"):
-        load(folder)
+        loaded(folder, STUDY + LESS + mean_over.replace("segment", "sender"))
 
 
 def test_a_trend_of_a_difference(folder: Path) -> None:
@@ -222,27 +204,19 @@ along = "segment"
 case = { sender = "NewReno" }
 than = { sender = "Vegas" }
 """
-    (folder / "study.toml").write_text(STUDY + claim)
-    study = load(folder)
-    sweep(study, out=folder / "store", progress=False)
-    with Reader(folder / "store") as store:
-        values = Values(study, store)
-        (verdict,) = judged(study, points(study), values)
+    with made(folder, STUDY + claim) as source:
+        (verdict,) = verdicts(source)
+        # NewReno is before Vegas among the points.
         found = {
-            size: [
-                values.of(point, "goodput")[1]
-                for sender in ("NewReno", "Vegas")
-                for point in points(study, only={"sender": sender, "segment": size})
-            ]
+            size: [source.values.of(p, "goodput")[1] for p in source.points if p.labels["segment"] == size]
             for size in ("500 B", "1000 B")
         }
     assert verdict.comparisons == 1
     for size, (ours, theirs) in found.items():
         # A label that begins with a digit stands beside the name of its axis.
         assert f"{size} {estimate(ours - theirs)}" in verdict.figure
-    (folder / "study.toml").write_text(STUDY + claim.replace('{ sender = "Vegas" }', '{ segment = "500 B" }'))
     with pytest.raises(StudyError, match="segment stands in along and in than"):
-        load(folder)
+        loaded(folder, STUDY + claim.replace('{ sender = "Vegas" }', '{ segment = "500 B" }'))
 
 
 def test_a_correlation(folder: Path) -> None:
@@ -259,18 +233,12 @@ case = { sender = "NewReno" }
 """
     sizes = STUDY.replace('values = ["500 B", "1000 B"]', 'values = ["300 B", "600 B", "1000 B"]')
     assert sizes != STUDY
-    (folder / "study.toml").write_text(sizes + claim)
-    study = load(folder)
-    sweep(study, out=folder / "store", progress=False)
-    with Reader(folder / "store") as store:
-        values = Values(study, store)
-        (verdict,) = judged(study, points(study), values)
-        table = [
-            [values.of(point, name)[1] for point in points(study, only={"sender": "NewReno"})]
-            for name in ("goodput", "throughput")
-        ]
-        few = [p for p in points(study) if p.labels["segment"] != "300 B"]
-        (lacking,) = judged(study, few, values)
+    with made(folder, sizes + claim) as source:
+        (verdict,) = verdicts(source)
+        newreno = [point for point in source.points if point.labels["sender"] == "NewReno"]
+        table = [[source.values.of(point, name)[1] for point in newreno] for name in ("goodput", "throughput")]
+        few = [p for p in source.points if p.labels["segment"] != "300 B"]
+        (lacking,) = verdicts(replace(source, points=few))
     first, second = np.array(table)
     expected = [np.corrcoef(a, b)[0, 1] for a, b in zip(first.T, second.T, strict=True)]
     assert (verdict.verdict, verdict.comparisons) == ("holds", 1)
@@ -282,9 +250,8 @@ case = { sender = "NewReno" }
         ("low = 0.5", "low = 1.5", "expected a coefficient from -1 to 1, found 1.5"),
         ('expect = "correlated"', 'expect = "increasing"', "against and ranks are for correlated"),
     ):
-        (folder / "study.toml").write_text(sizes + claim.replace(old, new))
         with pytest.raises(StudyError, match=told):
-            load(folder)
+            loaded(folder, sizes + claim.replace(old, new))
 
 
 def test_ranks_of_equal_values_are_shared() -> None:
@@ -310,17 +277,7 @@ class Given(Values):
 
 
 def test_a_point_without_values_hides_no_other(folder: Path) -> None:
-    claim = """
-[[claim]]
-id = "less"
-text = "Vegas has less goodput than NewReno."
-measure = "goodput"
-expect = "less"
-case = { sender = "Vegas" }
-than = { sender = "NewReno" }
-"""
-    (folder / "study.toml").write_text(STUDY + claim)
-    study = load(folder)
+    study = loaded(folder, STUDY + LESS)
     low, high = [1.0, 2, 3, 4, 5, 6, 7, 8], [11.0, 13, 12, 15, 14, 17, 16, 19]
     nothing = [math.nan] * 8
     found = {("NewReno", "500 B"): low, ("Vegas", "500 B"): nothing, ("NewReno", "1000 B"): low}
@@ -336,12 +293,9 @@ than = { sender = "NewReno" }
 
 
 def test_fields_and_marks(folder: Path) -> None:
-    study = load(folder)
-    sweep(study, out=folder / "store", progress=False)
-    mine = points(study)
-    with Reader(folder / "store") as store:
-        source = Source(study, mine, Values(study, store), store, None)
-        heat, scatter = (draw(each, source) for each in study.document.figure)
+    with made(folder) as source:
+        figures = source.study.document.figure
+        heat, scatter = (draw(each, source) for each in figures)
         texts = [text.get_text() for text in heat.axes[0].texts]
         assert len(texts) == 4
         # NewReno beside itself.
@@ -349,14 +303,14 @@ def test_fields_and_marks(folder: Path) -> None:
         assert len(scatter.axes[0].containers) == 2
         assert scatter.axes[0].get_xlabel() == "Delay (ms)"
         # No mark is cut by the edge, however close to each other the marks are: all have two hops.
-        near = study.document.figure[1].model_copy(update={"beside": "hops"})
+        near = figures[1].model_copy(update={"beside": "hops"})
         low, high = draw(near, source).axes[0].get_xlim()
         assert low == 0
         assert high > 2.15
-        made = make(source, folder / "report", command="")
+        report = make(source, folder / "report", command="")
     head = (folder / "report" / "ratios.csv").read_text().splitlines()[0]
     assert head.endswith("Vegas / goodput ratio low,Vegas / goodput ratio high")
-    text = made.page.read_text()
+    text = report.page.read_text()
     assert "times (" in text
     # The heads of the columns are names of senders.
     assert "<p>Goodput (kbit/s)</p>" in text
@@ -370,11 +324,7 @@ def test_fields_and_marks(folder: Path) -> None:
         ('of = "goodput"', 'of = "godput"', "of: no measure is called 'godput'"),
         ('measure = "delay"', 'measure = "forth"', "measure: no measure is called 'forth'"),
         ('measure = "delay"', 'measure = "delay"\nreduce = "max"', "a way to reduce it"),
-        (
-            'measure = "delay"',
-            'measure = "delay"\ncolumn = "flow"',
-            "a column, a series or a measure",
-        ),
+        ('measure = "delay"', 'measure = "delay"\ncolumn = "flow"', "a column, a series or a measure"),
         ("{ source = 2 }", "{ sorce = 2 }", "no column 'sorce'; did you mean"),
         ('plus = ["forth"', 'plus = ["share"', "plus: expected measures that are neither sums"),
         ('plus = ["forth"', 'plus = ["fort"', "plus: no measure is called 'fort'"),
@@ -390,11 +340,7 @@ def test_fields_and_marks(folder: Path) -> None:
         ('against = { sender = "NewReno" }\nratio', "ratio", "a ratio needs the case"),
         ('kind = "heat"', 'kind = "box"', "against is for kind = lines, bars or heat"),
         ('kind = "heat"', 'kind = "lines"\nlog_y = true', "may be below zero: expected no log_y"),
-        (
-            'lines = "sender"\nmeasure = "goodput"\nbeside',
-            'measure = "goodput"\nbeside',
-            "which is not shown",
-        ),
+        ('lines = "sender"\nmeasure = "goodput"\nbeside', 'measure = "goodput"\nbeside', "which is not shown"),
         ('values = ["500 B", "1000 B"]', 'values = "9..2"', "the lower one first; found '9..2'"),
         ("[axes.segment]", "[axes.seed]", "'seed' is a column of every table of results"),
         ('name = "senders"', 'name = "claims"', "a report has a file claims itself"),
@@ -403,74 +349,55 @@ def test_fields_and_marks(folder: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str) -> None:
-    text = (folder / "study.toml").read_text()
-    assert old in text
-    (folder / "study.toml").write_text(text.replace(old, new, 1))
+    assert old in STUDY
     with pytest.raises(StudyError, match=r"study\.toml:") as caught:
-        load(folder)
+        loaded(folder, STUDY.replace(old, new, 1))
     assert expected in str(caught.value)
 
 
 def test_a_range_of_whole_numbers(folder: Path) -> None:
-    text = (folder / "study.toml").read_text()
     old = 'key = "tcp.segment_size"\nvalues = ["500 B", "1000 B"]'
-    assert old in text
-    (folder / "study.toml").write_text(text.replace(old, 'key = "tcp.window"\nvalues = "4..6"'))
-    found = points(load(folder), only={"sender": "Vegas"})
+    assert old in STUDY
+    study = loaded(folder, STUDY.replace(old, 'key = "tcp.window"\nvalues = "4..6"'))
+    found = points(study, only={"sender": "Vegas"})
     assert [point.labels["segment"] for point in found] == ["4", "5", "6"]
     windows = [json.loads(point.planned.core.to_json(defaults=False))["tcp"]["window"] for point in found]
     assert windows == [4, 5, 6]
 
 
 def test_a_case_that_a_table_leaves_out_is_compared_with(folder: Path) -> None:
-    text = (folder / "study.toml").read_text()
-    text = text.replace("ratio = true", 'ratio = true\nwhere = { sender = "Vegas" }')
+    text = STUDY.replace("ratio = true", 'ratio = true\nwhere = { sender = "Vegas" }')
     text = text.replace('kind = "heat"', 'kind = "heat"\nwhere = { sender = "Vegas" }')
-    (folder / "study.toml").write_text(text)
-    study = load(folder)
-    sweep(study, out=folder / "store", progress=False)
-    mine = points(study)
-    with Reader(folder / "store") as store:
-        values = Values(study, store)
-        ratios = grid(study, study.document.table[0], mine, values)
-        heat = draw(study.document.figure[0], Source(study, mine, values, store, None))
+    with made(folder, text) as source:
+        document = source.study.document
+        ratios = grid(source.study, document.table[0], source.points, source.values)
+        heat = draw(document.figure[0], source)
     found = [cell.ratio.figure for _, cells in ratios.rows for cell in cells if cell and cell.ratio]
     assert len(found) == 2
     assert [text.get_text() for text in heat.axes[0].texts] == [f"{each:.2f}" for each in found]
 
 
 def test_a_report_does_not_replace_the_study_and_needs_runs(folder: Path) -> None:
-    study = load(folder)
-    sweep(study, out=folder / "store", progress=False, runs=1)
-    mine = points(study)
-    with Reader(folder / "store") as store:
-        source = Source(study, mine, Values(study, store), store, None)
-        with pytest.raises(ReportError, match="the study's own folder"):
-            make(source, folder, command="")
-    text = (folder / "study.toml").read_text()
-    (folder / "study.toml").write_text(text.replace('"500 B"', '"600 B"').replace("1000", "900"))
-    for command in ("results", "report", "plot"):
-        words = [command, str(folder), "--out", str(folder / "store")]
-        result = CliRunner().invoke(main, words)
+    with made(folder, runs=1) as source, pytest.raises(ReportError, match="the study's own folder"):
+        make(source, folder, command="")
+    (folder / "study.toml").write_text(STUDY.replace('"500 B"', '"600 B"').replace("1000", "900"))
+    for name in ("results", "report", "plot"):
+        result = command(name, folder, "--out", folder / "store")
         assert result.exit_code != 0
         assert "has no run of this study as it is now: hopyard sweep" in result.output
 
 
 def test_figures_without_points(folder: Path) -> None:
-    study = load(folder)
-    sweep(study, out=folder / "store", progress=False, runs=1)
-    with Reader(folder / "store") as store:
-        mine = points(study, only={"sender": "Vegas"})
-        source = Source(study, mine, Values(study, store), store, None)
-        where = {"sender": "NewReno"}
-        blank = draw(study.document.figure[0].model_copy(update={"where": where}), source)
+    with made(folder, runs=1) as source:
+        vegas = [point for point in source.points if point.labels["sender"] == "Vegas"]
+        figure = source.study.document.figure[0].model_copy(update={"where": {"sender": "NewReno"}})
+        blank = draw(figure, replace(source, points=vegas))
     (text,) = blank.axes[0].texts
     assert text.get_text().startswith("There are no points with sender=NewReno")
 
 
 def test_a_watched_interval_has_thirty_runs(folder: Path) -> None:
-    study = load(folder)
-    outcome = sweep(study, out=folder / "store", runs=2, progress=False, until=Until(10.0, "goodput"))
+    outcome = swept(folder, runs=2, until=Until(10.0, "goodput"))
     assert not outcome.wide
     # Runs are added ten at a time.
     assert outcome.made == 4 * (LEAST_RUNS + 2)

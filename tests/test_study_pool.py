@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from chains import chain, write
-from hopyard.store.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.points import points, pooled
-from hopyard.study.sweep import sweep
-from hopyard.study.values import Values
+from sweeps import made
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,16 +60,15 @@ def _study_file(tmp_path: Path) -> Path:
 
 def test_runs_of_pooled_axes_are_those_of_one_point(study_file: Path, tmp_path: Path) -> None:
     study = load(study_file)
-    made = points(study)
-    assert len(made) == 6
-    merged = pooled(made)
+    several = points(study)
+    assert len(several) == 6
+    merged = pooled(several)
     assert [point.labels for point in merged] == [{"sender": "newreno"}, {"sender": "vegas"}]
     assert [point.runs for point in merged] == [3, 3]
     assert pooled(merged) == merged, "what is pooled stays so"
-    sweep(study, out=tmp_path / "store", progress=False)
-    with Reader(tmp_path / "store") as store:
-        values = Values(study, store)
-        for point, parts in zip(merged, (made[:3], made[3:]), strict=True):
+    with made(tmp_path) as source:
+        values = source.values
+        for point, parts in zip(merged, (several[:3], several[3:]), strict=True):
             runs, found = values.of(point, "goodput")
             assert len(set(runs.tolist())) == 3, "each has a number of its own"
             assert found.tolist() == [values.of(part, "goodput")[1][0] for part in parts]
@@ -79,15 +76,11 @@ def test_runs_of_pooled_axes_are_those_of_one_point(study_file: Path, tmp_path: 
         assert first.tolist() == second.tolist(), "so that differences are made moment by moment"
 
 
-def test_relative_times_count_from_the_measurement(study_file: Path, tmp_path: Path) -> None:
-    study = load(study_file)
-    sweep(study, out=tmp_path / "store", progress=False)
-    study_file.write_text(STUDY.replace("relative = true\n", ""))
-    absolute = load(study_file)
-    with Reader(tmp_path / "store") as store:
-        here, there = Values(study, store), Values(absolute, store)
-        for point in points(study):
-            (one,), (other,) = here.of(point, "first")[1], there.of(point, "first")[1]
+@pytest.mark.usefixtures("study_file")
+def test_relative_times_count_from_the_measurement(tmp_path: Path) -> None:
+    with made(tmp_path) as relative, made(tmp_path, STUDY.replace("relative = true\n", "")) as absolute:
+        for point in relative.points:
+            (one,), (other,) = (source.values.of(point, "first")[1] for source in (relative, absolute))
             assert np.isclose(one, other - 2.0)
 
 

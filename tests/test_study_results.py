@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import csv
-import sqlite3
 import subprocess
-import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +13,7 @@ from hopyard.errors import StoreError
 from hopyard.study import load
 from hopyard.study.points import points
 from hopyard.study.sweep import Until, sweep
-from short import command
+from short import command, finished, ok, refused, sql
 
 CHAIN = chain("1 s")
 STUDY = """
@@ -47,21 +44,14 @@ reduce = "mean"
 
 
 def _sweep(*arguments: str) -> None:
-    result = command("sweep", "study.toml", "--out", "store", *arguments)
-    assert result.exit_code == 0, result.output
-
-
-def _execute(folder: Path, query: str) -> None:
-    with closing(sqlite3.connect(folder / "store" / "results.sqlite")) as connection:
-        connection.execute(query)
-        connection.commit()
+    ok("sweep", "study.toml", "--out", "store", *arguments)
 
 
 def test_measures_of_one_title_have_columns_of_their_own(folder: Path) -> None:
     _sweep()
     for each in ([], ["--each"]):
         words = ["results", "study.toml", "--out", "store", "-o", "found.csv", *each]
-        assert command(*words).exit_code == 0
+        ok(*words)
         with (folder / "found.csv").open() as file:
             row = next(csv.DictReader(file))
         values = [float(row[f"Goodput (kbit/s) [{name}]"]) for name in ("goodput", "second")]
@@ -75,7 +65,7 @@ def test_a_run_whose_rows_are_gone_is_missing_and_not_zero(folder: Path) -> None
     _sweep()
     before = load_results("study.toml", out="store", measures="goodput")
     config = before["config"][0]
-    _execute(folder, f"DELETE FROM flows WHERE run = 1 AND config = '{config}'")
+    sql(folder / "store", f"DELETE FROM flows WHERE run = 1 AND config = '{config}'")
     result = command("results", "study.toml", "--out", "store", "--each")
     assert "warning: left out: run 1 of sender=NewReno: flows has 0 rows, and 1 were" in result.output
     after = load_results("study.toml", out="store", measures="goodput")
@@ -84,8 +74,7 @@ def test_a_run_whose_rows_are_gone_is_missing_and_not_zero(folder: Path) -> None
     status = command("sweep", "study.toml", "--out", "store", "--status")
     assert "sender=NewReno: 2 of 3 runs\n" in status.output
     assert "2 points, 5 of 6 runs are there" in status.output
-    audit = command("audit", "study.toml", "--out", "store")
-    assert "1 run is missing, 0 of them failed" in audit.output
+    assert "1 run is missing, 0 of them failed" in command("audit", "study.toml", "--out", "store").output
     # The sweep makes it again, and nothing else.
     assert "5 were there, 1 made now" in command("sweep", "study.toml", "--out", "store").output
 
@@ -96,8 +85,7 @@ def test_a_damaged_file_of_a_run_that_nobody_asks_for(folder: Path) -> None:
     _sweep("--runs", "5")
     for path in (folder / "store" / "series").glob("*-4-*.parquet"):
         path.write_bytes(b"nothing")
-    result = command("results", "study.toml", "--out", "store")
-    assert result.exit_code == 0, result.output
+    result = ok("results", "study.toml", "--out", "store")
     assert "warning: left out: run 4 of sender=NewReno: " in result.output
     assert ".parquet cannot be read" in result.output
     assert len(points(load("study.toml"))[0].planned.runs) == 3
@@ -108,11 +96,9 @@ def test_a_damaged_file_of_a_run_that_nobody_asks_for(folder: Path) -> None:
     # One that is asked for is an error until the sweep has made the run again.
     for path in (folder / "store" / "series").glob("*-1-*.parquet"):
         path.write_bytes(b"nothing")
-    result = command("results", "study.toml", "--out", "store")
-    assert result.exit_code == 2
-    assert ".parquet cannot be read" in result.output
+    assert ".parquet cannot be read" in refused("results", "study.toml", "--out", "store").output
     _sweep()
-    assert command("results", "study.toml", "--out", "store").exit_code == 0
+    ok("results", "study.toml", "--out", "store")
 
 
 RULE = """
@@ -159,14 +145,7 @@ def test_until_ends_a_point_all_of_whose_runs_fail(folder: Path, monkeypatch: py
 def test_output_that_cannot_be_written(folder: Path, words: list[str]) -> None:
     _sweep("--runs", "1")
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "hopyard", *words],
-            cwd=folder,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        done = finished(*words, cwd=folder, capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 3, done.stderr
     assert "No space left on device" in done.stderr
 
@@ -187,18 +166,12 @@ def test_one_of_a_thing_is_no_plural(folder: Path) -> None:
 def test_a_label_with_commas_and_equals_signs_is_chosen(folder: Path) -> None:
     del folder
     words = ["sweep", "study.toml", "--dry-run", "--only"]
-    result = command(*words, "sender=a=1, sender=2")
-    assert "1 point, 3 runs" in result.output, result.output
-    both = command(*words, "sender=a=1, sender=2,sender=NewReno")
-    assert "2 points, 6 runs" in both.output
+    assert "1 point, 3 runs" in command(*words, "sender=a=1, sender=2").output
+    assert "2 points, 6 runs" in command(*words, "sender=a=1, sender=2,sender=NewReno").output
     for several in ("sender=a=1, sender=2,NewReno", "sender=NewReno,a=1, sender=2", "sender=NewReno, a=1, sender=2,"):
         assert "2 points, 6 runs" in command(*words, several).output
-    further = command(*words, "sender=NewReno,Vgas")
-    assert further.exit_code == 2
-    assert "the axis sender has no value 'Vgas'" in further.output
-    wrong = command(*words, "sender=NewRino")
-    assert wrong.exit_code == 2
-    assert "the axis sender has no value 'NewRino'; did you mean 'NewReno'?" in wrong.output
+    assert "the axis sender has no value 'Vgas'" in refused(*words, "sender=NewReno,Vgas").output
+    assert "the axis sender has no value 'NewRino'; did you mean 'NewReno'?" in refused(*words, "sender=NewRino").output
 
 
 def test_wrong_choices_are_named(folder: Path) -> None:
@@ -209,15 +182,11 @@ def test_wrong_choices_are_named(folder: Path) -> None:
         ("flow.tcp", "--x flow.tcp: expected an axis of the study; the axis sender changes this"),
         ("hops", "--x hops: expected an axis of the study; there are sender"),
     ):
-        result = command("plot", "study.toml", "--out", "store", "--x", x)
-        assert result.exit_code == 2
-        assert expected in result.output
+        assert expected in refused("plot", "study.toml", "--out", "store", "--x", x).output
     for option, value in (("--most", 5), ("--until-measure", "delay")):
-        result = command("sweep", "study.toml", "--out", "store", option, value)
-        assert (result.exit_code, f"{option} needs --until" in result.output) == (2, True)
-    _execute(folder, "UPDATE meta SET value = '999' WHERE key = 'format'")
-    result = command("results", "study.toml", "--out", "store")
-    assert result.exit_code == 2
+        assert f"{option} needs --until" in refused("sweep", "study.toml", "--out", "store", option, value).output
+    sql(folder / "store", "UPDATE meta SET value = '999' WHERE key = 'format'")
+    result = refused("results", "study.toml", "--out", "store")
     assert "has format 999: expected format 1, that of Hopyard" in result.output
     assert "a newer version of Hopyard has made it" in result.output
 
@@ -260,12 +229,12 @@ def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> No
     said = command("results", "study.toml", "--out", "store").output
     assert f"{len(runs)} †" in said
     assert "† anytime-valid interval: runs were added until one was narrow enough" in said
-    assert command("results", "study.toml", "--out", "store", "-o", "found.csv").exit_code == 0
+    ok("results", "study.toml", "--out", "store", "-o", "found.csv")
     with (folder / "found.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["interval"] for row in rows] == ["anytime-valid", "Student"]
     assert float(rows[0]["Delay (ms) ±"]) == pytest.approx(mine.half_width)
-    assert command("report", "study.toml", "--out", "store", "--to", "report").exit_code == 0
+    ok("report", "study.toml", "--out", "store", "--to", "report")
     assert "† Runs were added until an interval was narrow enough" in (folder / "report" / "report.html").read_text(
         encoding="utf-8"
     )
@@ -276,8 +245,8 @@ def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> No
     assert "until an interval was narrow enough in 1 configuration; means of these are" in audit
 
 
-def test_points_of_one_movement_are_compared_run_by_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_points_of_one_movement_are_compared_run_by_run() -> None:
     Path("chain.toml").write_text(CHAIN)
     axes = '[axes.hops]\nkey = "nodes.count"\nvalues = [3, 4]\n'
     axes += '[axes.sender]\nkey = "flow.tcp"\nvalues = ["newreno", "vegas", "cubic"]\n'
@@ -286,8 +255,7 @@ def test_points_of_one_movement_are_compared_run_by_run(tmp_path: Path, monkeypa
     _sweep()
 
     def differences(*arguments: str) -> tuple[str, dict[tuple[str, str], float]]:
-        result = command("results", "study.toml", "--out", "store", *arguments)
-        assert result.exit_code == 0, result.output
+        result = ok("results", "study.toml", "--out", "store", *arguments)
         _, _, said = result.output.partition("difference from ")
         rows = [line.split() for line in said.splitlines()[1:] if line.strip()[:2] in ("3 ", "4 ")]
         return said.partition(",")[0], {(row[0], row[1]): float(row[2]) for row in rows}
@@ -324,7 +292,5 @@ def test_points_of_one_movement_are_compared_run_by_run(tmp_path: Path, monkeypa
 @pytest.mark.usefixtures("folder")
 def test_what_points_cannot_be_compared_with(arguments: list[str], told: str) -> None:
     _sweep()
-    result = command("results", "study.toml", "--out", "store", *arguments)
-    assert result.exit_code == 2
-    assert told in result.output
+    assert told in refused("results", "study.toml", "--out", "store", *arguments).output
     assert not Path("x.csv").exists()

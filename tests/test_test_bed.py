@@ -59,10 +59,7 @@ def _stepped(program: Path, every: int, kinds: dict[str, str]) -> Found:
     with subprocess.Popen([program], stdin=subprocess.PIPE) as run:
         assert run.stdin is not None
         with subprocess.Popen(
-            [str(steps), str(run.pid), str(every)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            [str(steps), str(run.pid), str(every)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as tracer:
             assert tracer.stdin is not None
             assert tracer.stdout is not None

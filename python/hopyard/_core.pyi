@@ -196,13 +196,7 @@ class Episodes:
     OBSERVED: Final[list[str]]
 
     def __new__(
-        cls,
-        scenario: Scenario,
-        flows: Sequence[int],
-        places: int,
-        decide: str,
-        sets: str,
-        interval: int = ...,
+        cls, scenario: Scenario, flows: Sequence[int], places: int, decide: str, sets: str, interval: int = ...
     ) -> Episodes: ...
     @property
     def senders(self) -> list[tuple[int, int]]: ...
@@ -218,12 +212,7 @@ if sys.platform == "linux":
         """A simulation that goes on with the clock of this machine, and its TUN devices."""
 
         def __new__(
-            cls,
-            simulation: Simulation,
-            bound: int,
-            share: float,
-            crossings: bool,
-            in_flight: int | None = ...,
+            cls, simulation: Simulation, bound: int, share: float, crossings: bool, in_flight: int | None = ...
         ) -> Live: ...
         def open(self, node: int, namespace: str | PathLike[str], name: str) -> None: ...
         def run(self) -> str: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hopyard import _core
-from hopyard.plot.canvas import on_page, width_of
+from hopyard.plot.canvas import on_page
 from hopyard.plot.network import MOST_FLOWS, draw
 from hopyard.running.stepping import start
 
@@ -47,7 +47,7 @@ def network(scenario: Scenario, at: str | float, run: int = 0, *, width: str | f
             (int(row["flow"]), *_way(simulation, int(row["source"]), int(row["destination"])))
             for row in flows.slice(0, MOST_FLOWS).to_pylist()
         ]
-    return on_page(width_of(width), lambda: draw(scenario, table, ways, seconds, run, flows.num_rows))
+    return on_page(width, lambda: draw(scenario, table, ways, seconds, run, flows.num_rows))
 
 
 def _seconds(at: str | float) -> float:

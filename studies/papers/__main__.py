@@ -108,10 +108,7 @@ def tallies(studies: Path) -> tuple[dict[str, Tally], dict[str, Tally]]:
 
 def table(found: Mapping[str, Tally], outcomes: Sequence[str], rest: str) -> list[str]:
     """A row for each paper, and one for all."""
-    lines = [
-        f"| paper | in all | {' | '.join(outcomes)} | {rest} |",
-        "|---|" + "---:|" * (len(outcomes) + 2),
-    ]
+    lines = [f"| paper | in all | {' | '.join(outcomes)} | {rest} |", "|---|" + "---:|" * (len(outcomes) + 2)]
     whole = Tally()
     for paper, tally in found.items():
         lines.append(_row(PAPERS[paper], tally, outcomes))

@@ -54,10 +54,7 @@ RULES = {
     "pipes that overtake": (Rules(), Network(overtaking=True)),
     "a loss rate for each entry": (Rules(losses="entry"), Network()),
     "acknowledgements lost too": (Rules(lose_acks=True), Network()),
-    "the fate of each packet": (
-        Rules(width=0.001, by="packet", losses="packet", lose_acks=True),
-        Network(),
-    ),
+    "the fate of each packet": (Rules(width=0.001, by="packet", losses="packet", lose_acks=True), Network()),
 }
 #: Two results are the same if they differ by no more than this part.
 TOLERANCE = 0.1
@@ -159,23 +156,9 @@ def tables() -> None:
         )
         if over is not Over.NETWORK:
             network = groups[situation, case, Over.NETWORK]
-            cases = {
-                over.value: _values(each, "goodput"),
-                "network": _values(network, "goodput")[: len(each)],
-            }
+            cases = {over.value: _values(each, "goodput"), "network": _values(network, "goodput")[: len(each)]}
             claims.append((situation, case, over, cases))
-    head = [
-        "situation",
-        "case",
-        "over",
-        "runs",
-        "goodput",
-        "low",
-        "high",
-        "loss",
-        "rtt",
-        "distance",
-    ]
+    head = ["situation", "case", "over", "runs", "goodput", "low", "high", "loss", "rtt", "distance"]
     _write("senders.csv", head, rows)
     same = Claim(Kind.EQUAL, tolerance=TOLERANCE, relative=True)
     verdicts = judge_all([(same, cases) for *_, cases in claims])
@@ -192,18 +175,7 @@ def tables() -> None:
         by_rules.setdefault(at, {}).setdefault(row.over, []).append(row)
     _write(
         "fidelity.csv",
-        [
-            "situation",
-            "rules",
-            "ratio",
-            "low",
-            "high",
-            "loss_network",
-            "loss",
-            "rtt_network",
-            "rtt",
-            "distance",
-        ],
+        ["situation", "rules", "ratio", "low", "high", "loss_network", "loss", "rtt_network", "rtt", "distance"],
         (_fidelity(at, overs) for at, overs in by_rules.items()),
     )
 

@@ -31,20 +31,9 @@ if TYPE_CHECKING:
     Command = TypeVar("Command", bound=Callable[..., Any])
 
 _SCENARIO = click.argument("file", metavar="SCENARIO", type=Named(exists=True, dir_okay=False))
-_FLOW = click.option(
-    "--flow",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="The flow of the trace.",
-)
+_FLOW = click.option("--flow", type=click.IntRange(min=0), default=0, show_default=True, help="The flow of the trace.")
 _RUN = click.option(
-    "--run",
-    "number",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="The run of the trace.",
+    "--run", "number", type=click.IntRange(min=0), default=0, show_default=True, help="The run of the trace."
 )
 
 
@@ -90,12 +79,7 @@ def _network(command: Command) -> Command:
     """The options of the link of a replay."""
     for option in reversed(
         [
-            click.option(
-                "--rate",
-                default="100 Mbps",
-                show_default=True,
-                help="The rate of the replay's wire.",
-            ),
+            click.option("--rate", default="100 Mbps", show_default=True, help="The rate of the replay's wire."),
             click.option(
                 "--queue",
                 type=click.IntRange(min=1),
@@ -104,9 +88,7 @@ def _network(command: Command) -> Command:
                 help="The packets that wait for the wire.",
             ),
             click.option(
-                "--overtaking",
-                is_flag=True,
-                help="Let packets of a shorter delay arrive before earlier ones.",
+                "--overtaking", is_flag=True, help="Let packets of a shorter delay arrive before earlier ones."
             ),
         ]
     ):
@@ -140,11 +122,7 @@ def _cases(file: Path, settings: dict[tuple[str, ...], Columns]) -> list[Scenari
 
 
 def _classified(
-    file: Path,
-    settings: dict[tuple[str, ...], Columns],
-    flow: int,
-    number: int,
-    options: dict[str, Any],
+    file: Path, settings: dict[tuple[str, ...], Columns], flow: int, number: int, options: dict[str, Any]
 ) -> tuple[Scenario, Classes]:
     """The scenario and the classes of one run of it."""
     rules = _read_rules(options)
@@ -234,12 +212,7 @@ def replay(
 @_network
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def compare(
-    file: Path,
-    settings: dict[tuple[str, ...], Columns],
-    flow: int,
-    runs: int,
-    quiet: bool,
-    **options: Any,
+    file: Path, settings: dict[tuple[str, ...], Columns], flow: int, runs: int, quiet: bool, **options: Any
 ) -> None:
     """Compare a network with replays of its traces.
 
@@ -251,12 +224,7 @@ def compare(
     tell: Callable[[str], None] = (lambda _: None) if quiet else say
     try:
         rows = experiment(
-            list(zip(names, cases, strict=True)),
-            flow,
-            runs,
-            _read_rules(options),
-            _read_network(options),
-            tell,
+            list(zip(names, cases, strict=True)), flow, runs, _read_rules(options), _read_network(options), tell
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from None

@@ -62,12 +62,7 @@ def schedules(classes: Classes) -> tuple[list[dict[str, Any]], list[dict[str, An
 
 
 def _entries(
-    times: Floats,
-    of: Integers,
-    delays: Floats,
-    rates: Floats,
-    lost: Mask | Integers,
-    by: tuple[str, str],
+    times: Floats, of: Integers, delays: Floats, rates: Floats, lost: Mask | Integers, by: tuple[str, str]
 ) -> list[dict[str, Any]]:
     """An entry for each longest row of packets of one class, and, if wanted, of one fate."""
     begin, losses = by
@@ -93,14 +88,7 @@ def _entries(
     return found
 
 
-def _lose(
-    entries: list[dict[str, Any]],
-    times: Floats,
-    lost: Mask,
-    of: Integers,
-    rates: Floats,
-    losses: str,
-) -> None:
+def _lose(entries: list[dict[str, Any]], times: Floats, lost: Mask, of: Integers, rates: Floats, losses: str) -> None:
     """Adds the losses of acknowledgements to entries that begin at times."""
     starts = np.array([_nanoseconds(it["from"]) for it in entries])
     place = np.maximum(np.searchsorted(starts, np.rint(times * 1e9), side="right") - 1, 0)

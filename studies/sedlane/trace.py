@@ -107,11 +107,7 @@ def _lost(sent: Integers, arrival: Integers) -> Mask:
 
 
 def _matched(
-    time: Floats,
-    sent_as: Sequence[Hashable],
-    sent: Integers,
-    received_as: Sequence[Hashable],
-    received: Integers,
+    time: Floats, sent_as: Sequence[Hashable], sent: Integers, received_as: Sequence[Hashable], received: Integers
 ) -> Integers:
     """The row in which each transmission was received; -1 where none is.
 

@@ -48,17 +48,7 @@ VERSION = "6.1"
 RUN = ("situation", "sender", "run", "goodput_kbps")
 COUNTED = ("receiving", "sending", "timers")
 THROUGHPUT = (*RUN, "build")
-COSTS = (
-    *RUN,
-    "payload_bytes",
-    "acks",
-    "stepped",
-    "segments",
-    "buffers",
-    *COUNTED,
-    "every",
-    "build",
-)
+COSTS = (*RUN, "payload_bytes", "acks", "stepped", "segments", "buffers", *COUNTED, "every", "build")
 #: Costs that differ by no more than this part are about equal.
 ABOUT = 0.1
 
@@ -165,11 +155,7 @@ def tables() -> None:
     _check(plain, costs)
     head = ("situation", "sender", "quantity", "runs", "mean", "low", "high")
     _write("senders.csv", head, (_summary(*key, "goodput", rows) for key, rows in plain.items()))
-    _write(
-        "costs.csv",
-        head,
-        (_summary(*key, what, rows) for key, rows in costs.items() for what in QUANTITIES),
-    )
+    _write("costs.csv", head, (_summary(*key, what, rows) for key, rows in costs.items() for what in QUANTITIES))
     made = [
         (claim, plain if claim["what"] == "goodput" else costs)
         for claim in json.loads((HERE / "claims.json").read_text())

@@ -99,11 +99,7 @@ def counted(arguments: Sequence[str], kernel: Path, number: int, every: int, ste
     try:
         process = _kernel_of(run, number)
         done = subprocess.run(
-            [str(steps), str(process), str(every)],
-            input="".join(lines),
-            capture_output=True,
-            text=True,
-            check=False,
+            [str(steps), str(process), str(every)], input="".join(lines), capture_output=True, text=True, check=False
         )
         said, _ = run.communicate()
     finally:

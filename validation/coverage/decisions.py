@@ -6,17 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hopyard.statistics import (
-    Claim,
-    Kind,
-    Outcome,
-    equivalence,
-    equivalence_of_ratio,
-    judge,
-    judge_all,
-    mser5,
-    student,
-)
+from hopyard.statistics import Claim, Kind, Outcome, equivalence, equivalence_of_ratio, judge, judge_all, mser5, student
 from scipy import signal
 
 from validation.coverage.distributions import ALL, random_of

@@ -45,24 +45,10 @@ ALL = {
     each.name: each
     for each in (
         Distribution("normal", 1.0, 1.0, lambda random, size: random.normal(1.0, 0.15, size)),
+        Distribution("exponential", 1.0, math.log(2), lambda random, size: random.standard_exponential(size)),
+        Distribution("lognormal", 1.0, math.exp(-0.5), lambda random, size: random.lognormal(-0.5, 1.0, size)),
         Distribution(
-            "exponential",
-            1.0,
-            math.log(2),
-            lambda random, size: random.standard_exponential(size),
-        ),
-        Distribution(
-            "lognormal",
-            1.0,
-            math.exp(-0.5),
-            lambda random, size: random.lognormal(-0.5, 1.0, size),
-        ),
-        Distribution(
-            "Student, 3 degrees",
-            1.0,
-            1.0,
-            lambda random, size: 1 + 0.3 * random.standard_t(3, size),
-            positive=False,
+            "Student, 3 degrees", 1.0, 1.0, lambda random, size: 1 + 0.3 * random.standard_t(3, size), positive=False
         ),
         _two_modes("two modes", 0.3),
         _two_modes("rare mode", 0.05),

@@ -64,9 +64,7 @@ def _welch(random: np.random.Generator, of: Distribution, runs: int) -> Interval
     return welch(MORE * of.draw(random, (runs,)), of.draw(random, (2 * runs,)))
 
 
-def _bootstraps(
-    draw: Callable[[np.random.Generator, Distribution, tuple[int, int]], Floats],
-) -> Sampler:
+def _bootstraps(draw: Callable[[np.random.Generator, Distribution, tuple[int, int]], Floats]) -> Sampler:
     def sampler(random: np.random.Generator, of: Distribution, runs: int, draws: int) -> Iterator[Interval]:
         at_once = max(1, BLOCK // (runs * RESAMPLES))
         for start in range(0, draws, at_once):
@@ -108,9 +106,7 @@ _POSITIVE = tuple(name for name, of in ALL.items() if of.positive)
 KINDS = {
     "mean, Student": _Kind(_each(_student), lambda of: of.mean),
     "mean, bootstrap": _Kind(
-        _bootstraps(lambda random, of, size: of.draw(random, size)),
-        lambda of: of.mean,
-        runs=SLOW,
+        _bootstraps(lambda random, of, size: of.draw(random, size)), lambda of: of.mean, runs=SLOW
     ),
     "median": _Kind(_each(_median), lambda of: of.median),
     "difference of pairs": _Kind(_each(_difference), lambda of: (MORE - 1) * _SHARED * of.mean),
@@ -119,10 +115,7 @@ KINDS = {
     ),
     "ratio of pairs, Fieller": _Kind(_each(_ratio), lambda _: MORE, _POSITIVE),
     "Jain's index": _Kind(
-        _each(_jain),
-        lambda of: _mean_of_jain(of.name),
-        ("lognormal", "two modes", "rare mode"),
-        SLOW,
+        _each(_jain), lambda of: _mean_of_jain(of.name), ("lognormal", "two modes", "rare mode"), SLOW
     ),
 }
 

@@ -49,11 +49,7 @@ def _intervals(found: list[dict[str, str]]) -> str:
 
 def _watched(found: list[dict[str, str]]) -> str:
     targets = sorted({row["target"] for row in found}, key=float, reverse=True)
-    keys = [
-        ("Student", "10"),
-        ("Student", "30"),
-        *(("time-uniform", n) for n in ("10", "20", "30")),
-    ]
+    keys = [("Student", "10"), ("Student", "30"), *(("time-uniform", n) for n in ("10", "20", "30"))]
     cells = {(row["interval"], row["fewest_runs"], row["distribution"], row["target"]): row for row in found}
     lines = []
     for interval, fewest in keys:

@@ -41,10 +41,7 @@ def _sequence(runs: Floats) -> Floats:
     return sequence_critical(runs, CONFIDENCE)
 
 
-CRITICAL: dict[str, Callable[[Floats], Floats]] = {
-    "Student": _student,
-    "time-uniform": _sequence,
-}
+CRITICAL: dict[str, Callable[[Floats], Floats]] = {"Student": _student, "time-uniform": _sequence}
 
 
 class _Stop:

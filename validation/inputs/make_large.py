@@ -13,8 +13,9 @@ import argparse
 import gzip
 import math
 import random
-from collections.abc import Iterator
 from pathlib import Path
+
+import setdest
 
 # How many pairs of files each number of nodes has. The ratios of 400 nodes differ most from movement to movement.
 FILES = {100: 5, 200: 5, 400: 20}
@@ -23,53 +24,29 @@ SPEED_M_S = 10.0
 DURATION_S = 60.0
 LAST_START_S = 10.0
 
-Point = tuple[float, float]
-
 
 def side(nodes: int) -> float:
     """The side of the square, in metres."""
     return round(math.sqrt(nodes * AREA_OF_A_NODE_M2), 1)
 
 
-def _legs(random_source: random.Random, start: Point, length: float) -> Iterator[tuple[float, Point]]:
-    """Times at which the node leaves for its next destination."""
-    time, here = 0.0, start
-    while time < DURATION_S:
-        there = _point(random_source, length)
-        yield time, there
-        time += math.dist(here, there) / SPEED_M_S
-        here = there
-
-
-def _point(random_source: random.Random, length: float) -> Point:
-    # ns-2 refuses a destination on the edge of its area.
-    x = round(random_source.uniform(0.1, length - 0.1), 1)
-    return x, round(random_source.uniform(0.1, length - 0.1), 1)
-
-
 def movement(nodes: int, seed: int) -> str:
-    """One movement file, as `setdest` of ns-2 writes them."""
+    """One movement file."""
     random_source = random.Random(f"large movement {nodes} {seed}")
     length = side(nodes)
-    starts = [_point(random_source, length) for _ in range(nodes)]
-    lines = [
-        f"# random waypoint: {nodes} nodes, {length:g} m x {length:g} m, "
+
+    def point() -> setdest.Point:
+        # ns-2 refuses a destination on the edge of its area.
+        x = round(random_source.uniform(0.1, length - 0.1), 1)
+        return x, round(random_source.uniform(0.1, length - 0.1), 1)
+
+    starts = [point() for _ in range(nodes)]
+    about = (
+        f"random waypoint: {nodes} nodes, {length:g} m x {length:g} m, "
         f"{SPEED_M_S:g} m/s, no pause, {DURATION_S:g} s, seed {seed}"
-    ]
-    for node, (x, y) in enumerate(starts):
-        lines += [
-            f"$node_({node}) set X_ {x:.1f}",
-            f"$node_({node}) set Y_ {y:.1f}",
-            f"$node_({node}) set Z_ 0.0",
-        ]
-    departures = sorted(
-        (time, node, there) for node, start in enumerate(starts) for time, there in _legs(random_source, start, length)
     )
-    lines += [
-        f'$ns_ at {time:.6f} "$node_({node}) setdest {x:.1f} {y:.1f} {SPEED_M_S:.1f}"'
-        for time, node, (x, y) in departures
-    ]
-    return "\n".join(lines) + "\n"
+    orders = setdest.waypoints(point, starts, SPEED_M_S, DURATION_S)
+    return setdest.movement(about, starts, orders, SPEED_M_S, digits=1)
 
 
 def traffic(nodes: int, seed: int) -> str:

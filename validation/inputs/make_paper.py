@@ -14,6 +14,8 @@ import argparse
 import random
 from pathlib import Path
 
+import setdest
+
 SPEED_M_S = 10.0
 CHAIN_SPACING_M, GRID_SPACING_M = 110.0, 95.0
 #: ns-2 wants the places of movements within the area, not on its edge.
@@ -22,29 +24,17 @@ FILES = range(1, 11)
 NODES = CONNECTIONS = 50
 LAST_START_S, DURATION_S = 180.0, 360.0
 
-Point = tuple[float, float]
 #: A node, when it leaves, when it starts back, and how far to the east and to the north it goes.
 Trip = tuple[int, float, float, float, float]
 
 
-def movement(about: str, places: list[Point], trips: list[Trip]) -> str:
-    """A file as `setdest` of ns-2 writes it."""
-    lines = [f"# {about}"]
-    for node, (x, y) in enumerate(places):
-        lines += [
-            f"$node_({node}) set X_ {x:.4f}",
-            f"$node_({node}) set Y_ {y:.4f}",
-            f"$node_({node}) set Z_ 0.0000",
-        ]
+def movement(about: str, places: list[setdest.Point], trips: list[Trip]) -> str:
+    """A movement file."""
     orders = []
     for node, leaves, returns, east, north in trips:
         x, y = places[node]
-        orders += [(leaves, node, x + east, y + north), (returns, node, x, y)]
-    lines += [
-        f'$ns_ at {time:.1f} "$node_({node}) setdest {x:.4f} {y:.4f} {SPEED_M_S:.4f}"'
-        for time, node, x, y in sorted(orders)
-    ]
-    return "\n".join(lines) + "\n"
+        orders += [(leaves, node, (x + east, y + north)), (returns, node, (x, y))]
+    return setdest.movement(about, places, orders, SPEED_M_S, clock=1)
 
 
 def chain() -> str:
@@ -68,16 +58,7 @@ def grid() -> str:
 
 def connections(seed: int) -> str:
     """One connection a line: kind, source, destination, start and stop."""
-    random_source = random.Random(f"connections {seed}")
-    pairs: list[tuple[int, int]] = []
-    while len(pairs) < CONNECTIONS:
-        source, destination = random_source.randrange(NODES), random_source.randrange(NODES)
-        if source != destination and (source, destination) not in pairs:
-            pairs.append((source, destination))
-    return "".join(
-        f"tcp {source} {destination} {random_source.uniform(0, LAST_START_S):.3f} {DURATION_S:g}\n"
-        for source, destination in pairs
-    )
+    return setdest.connections(random.Random(f"connections {seed}"), NODES, CONNECTIONS, LAST_START_S, DURATION_S)
 
 
 def main() -> None:

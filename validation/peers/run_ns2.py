@@ -23,10 +23,7 @@ EXPERIMENTS = (
         "one window loses 0 to 4 packets on a wired bottleneck, segment by segment",
         ns2_drops.cases,
         ns2_drops.run,
-        {
-            "forced_drops.csv.gz": ns2_drops.COLUMNS,
-            "forced_drops_summary.csv": ns2_drops.SUMMARY_COLUMNS,
-        },
+        {"forced_drops.csv.gz": ns2_drops.COLUMNS, "forced_drops_summary.csv": ns2_drops.SUMMARY_COLUMNS},
     ),
     Experiment(
         "openings",
@@ -50,11 +47,7 @@ EXPERIMENTS = (
         {"chain.csv": ns2_tcp.CHAIN_COLUMNS, "chain_drops.csv": ns2_tcp.CHAIN_DROPS},
     ),
     Experiment(
-        "dcf",
-        "802.11 saturation, one sender",
-        ns2_dcf.one_hop_cases,
-        ns2_dcf.run,
-        {"dcf.csv": ns2_dcf.COLUMNS},
+        "dcf", "802.11 saturation, one sender", ns2_dcf.one_hop_cases, ns2_dcf.run, {"dcf.csv": ns2_dcf.COLUMNS}
     ),
     Experiment(
         "contend",
@@ -119,11 +112,7 @@ EXPERIMENTS = (
         "NewReno among 100, 200 and 400 random-waypoint nodes, AODV",
         ns2_large.cases,
         ns2_large.run,
-        {
-            "large.csv": ns2_large.COLUMNS,
-            "large_flows.csv": ns2_large.FLOWS,
-            "large_drops.csv": ns2_large.DROPS,
-        },
+        {"large.csv": ns2_large.COLUMNS, "large_flows.csv": ns2_large.FLOWS, "large_drops.csv": ns2_large.DROPS},
     ),
     Experiment(
         "paper",

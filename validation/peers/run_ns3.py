@@ -21,11 +21,7 @@ from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
     Experiment(
-        "dcf",
-        "802.11 saturation, one sender",
-        ns3_dcf.one_hop_cases,
-        ns3_dcf.run,
-        {"dcf.csv": ns3_dcf.COLUMNS},
+        "dcf", "802.11 saturation, one sender", ns3_dcf.one_hop_cases, ns3_dcf.run, {"dcf.csv": ns3_dcf.COLUMNS}
     ),
     Experiment(
         "contend",
@@ -105,11 +101,7 @@ EXPERIMENTS = (
         {"queues.csv": ns3_queues.COLUMNS},
     ),
     Experiment(
-        "hops",
-        "NewReno and Vegas over 1 to 8 hops, AODV",
-        ns3_tcp.cases,
-        ns3_tcp.run,
-        {"hops.csv": ns3_tcp.COLUMNS},
+        "hops", "NewReno and Vegas over 1 to 8 hops, AODV", ns3_tcp.cases, ns3_tcp.run, {"hops.csv": ns3_tcp.COLUMNS}
     ),
     Experiment(
         "chains",
@@ -118,13 +110,7 @@ EXPERIMENTS = (
         ns3_chains.run,
         {"chains.csv": ns3_chains.COLUMNS},
     ),
-    Experiment(
-        "olsr",
-        "OLSR on graphs without losses",
-        ns3_olsr.cases,
-        ns3_olsr.run,
-        {"olsr.csv": ns3_olsr.COLUMNS},
-    ),
+    Experiment("olsr", "OLSR on graphs without losses", ns3_olsr.cases, ns3_olsr.run, {"olsr.csv": ns3_olsr.COLUMNS}),
     Experiment(
         "olsr_radio",
         "OLSR over a chain and among fifty nodes",

@@ -25,10 +25,7 @@ PAIRS = (("Linux", "Hopyard"), ("Linux, at once", "Hopyard, at once"))
 WESTWOOD = "Westwood+"
 WIRES = ("wire", "wire with losses")
 MEASURES = ("main_goodput", "goodput", "loss", "retransmitted", "delay")
-COMPARED = (
-    *("network", "sender", "stack", "runs", "linux", "hopyard", "percent"),
-    *("low", "high", "verdict"),
-)
+COMPARED = (*("network", "sender", "stack", "runs", "linux", "hopyard", "percent"), *("low", "high", "verdict"))
 HEAD = ("network", "sender", "stack", "run", *MEASURES)
 
 

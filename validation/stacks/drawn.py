@@ -11,16 +11,12 @@ stacks, so its times say little. Writes `results/drawn.csv` and prints the count
 from __future__ import annotations
 
 import argparse
-import csv
 import random
-import subprocess
-import tempfile
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hopyard
+from . import captures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,6 +47,9 @@ HEAD = (
     *("losses", "acks_lost", "down_s", "segments_hopyard", "segments_linux"),
     *("first_in_order", "first_in_time", "completion_hopyard_s", "completion_linux_s"),
 )
+
+#: What tshark tells of each packet.
+FIELDS = ("frame.time_epoch", "frame.interface_name", "tcp.srcport", "tcp.seq_raw", "tcp.len", "tcp.flags")
 
 #: A departure: when, the first byte, and the payload.
 Departure = tuple[float, int, int]
@@ -124,15 +123,10 @@ def scenario(drawn: Sequence[Case], sender: str, stack: str, settings: dict[str,
     }
 
 
-def departures(file: Path) -> Iterator[tuple[int, Departure]]:
+def departures(lines: Iterable[list[str]]) -> Iterator[tuple[int, Departure]]:
     """What enters or leaves the wires, by node: data of the connections' first ends."""
-    names = ("frame.time_epoch", "frame.interface_name", "tcp.srcport", "tcp.seq_raw", "tcp.len")
-    fields = [word for name in (*names, "tcp.flags") for word in ("-e", name)]
-    command = ["tshark", "-n", "-r", str(file), "-Y", "tcp", "-T", "fields", *fields]
-    made = subprocess.run(command, capture_output=True, text=True, check=True)
     first: dict[tuple[int, str], int] = {}
-    for line in made.stdout.splitlines():
-        when, interface, port, seq, length, flags = line.split("\t")
+    for when, interface, port, seq, length, flags in lines:
         node = int(interface.split()[1])
         if int(flags, 16) & 0x12 == 0x02:
             first.setdefault((node, port), int(seq))
@@ -147,18 +141,10 @@ def transfers(
 ) -> list[tuple[list[Departure], float]]:
     """For each case the departures, and when the last data arrived, counted from the first."""
     name = NAMES.get(sender, sender) if stack == "hopyard" else sender
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "run.pcapng"
-        hopyard.run(
-            scenario(drawn, name, stack, settings),
-            jobs=1,
-            progress=False,
-            capture=file,
-            capture_kinds="wire",
-        )
-        nodes: list[list[Departure]] = [[] for _ in range(2 * len(drawn))]
-        for node, departure in departures(file):
-            nodes[node].append(departure)
+    _, lines = captures.on_wires(scenario(drawn, name, stack, settings), FIELDS)
+    nodes: list[list[Departure]] = [[] for _ in range(2 * len(drawn))]
+    for node, departure in departures(lines):
+        nodes[node].append(departure)
     found = []
     for number in range(len(drawn)):
         sent, arrived = nodes[2 * number], nodes[2 * number + 1]
@@ -211,13 +197,8 @@ def main() -> None:
     parser.add_argument("--conditions", default=",".join(USUAL), help=", ".join(CONDITIONS))
     parser.add_argument("--out", type=Path, default=RESULTS / "drawn.csv", help="the table")
     given = parser.parse_args()
-    # The captures are small, and are not kept.
-    warnings.filterwarnings("ignore", message=".* may have up to ")
     rows = compared(given.seed, given.cases, given.senders.split(","), given.conditions.split(","))
-    with given.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEAD)
-        writer.writerows(rows)
+    captures.write(given.out, HEAD, rows)
 
 
 if __name__ == "__main__":

@@ -12,17 +12,13 @@ prints the counts. Needs Linux (`hopyard kernels build 6.1`) and tshark.
 from __future__ import annotations
 
 import argparse
-import csv
 import random
-import subprocess
 import sys
-import tempfile
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hopyard
+from . import captures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -201,17 +197,12 @@ class Sent:
         return [it[1:4] for it in self.left if it[2] or it[3]]
 
 
-def captured(file: Path, count: int) -> list[Sent]:
+def captured(lines: Iterable[list[str]], count: int) -> list[Sent]:
     """What each node sent and received."""
-    names = ("frame.time_epoch", "frame.interface_name", "ip.src", "tcp.seq_raw", "tcp.ack_raw")
-    fields = [word for name in (*names, "tcp.len", "tcp.flags") for word in ("-e", name)]
-    command = ["tshark", "-n", "-r", str(file), "-Y", "tcp", "-T", "fields", *fields]
-    made = subprocess.run(command, capture_output=True, text=True, check=True)
     found = [Sent() for _ in range(count)]
     first: dict[tuple[int, bool], int] = {}
     clients: dict[int, str] = {}
-    for line in made.stdout.splitlines():
-        when, interface, address, seq, ack, length, flags = line.split("\t")
+    for when, interface, address, seq, ack, length, flags in lines:
         node, bits = int(interface.split()[1]), int(flags, 16)
         pair = node // 2
         if bits & 0x12 == 0x02:
@@ -255,10 +246,9 @@ def _delivered(came: Sequence[tuple[float, int]], end: int) -> float:
 
 def carried_out(drawn: Sequence[Case], stack: str) -> list[Sent]:
     """What the nodes of all cases sent and received."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "run.pcapng"
-        hopyard.run(scenario(drawn, stack), jobs=1, progress=False, capture=file, capture_kinds="wire")
-        return captured(file, 2 * len(drawn))
+    names = ("frame.time_epoch", "frame.interface_name", "ip.src", "tcp.seq_raw", "tcp.ack_raw", "tcp.len", "tcp.flags")
+    _, lines = captures.on_wires(scenario(drawn, stack), names)
+    return captured(lines, 2 * len(drawn))
 
 
 def compared(seed: int, count: int) -> Iterable[list[object]]:
@@ -296,14 +286,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=200, help="how many cases there are")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "exchanges.csv", help="the table")
     given = parser.parse_args()
-    # The captures are small, and are not kept.
-    warnings.filterwarnings("ignore", message=".* may have up to ")
-    with given.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEAD)
-        for row in compared(given.seed, given.cases):
-            writer.writerow(row)
-            file.flush()
+    captures.write(given.out, HEAD, compared(given.seed, given.cases))
 
 
 if __name__ == "__main__":

@@ -11,17 +11,11 @@ compared. Needs Linux (`hopyard kernels build 6.1`), tshark, tc, and HTB as a mo
 from __future__ import annotations
 
 import argparse
-import csv
-import subprocess
 import sys
-import tempfile
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hopyard
-
-from . import bursts
+from . import bursts, captures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,20 +69,13 @@ def _quoted(text: str) -> str:
 
 def arrived(seed: int, stack: str, module: Path) -> list[tuple[float, Came]]:
     """What came to the destination, with its times."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "run.pcapng"
-        made = hopyard.run(scenario(seed, stack, module), jobs=1, progress=False, capture=file, capture_kinds="wire")
-        for row in made.programs.to_pylist():
-            if row["status"] != 0:
-                message = f"{row['command']}: status {row['status']}: {row['errors']}"
-                raise RuntimeError(message)
-        names = ("frame.time_epoch", "frame.interface_name", "udp.payload", "ip.dsfield.ecn")
-        fields = [word for name in names for word in ("-e", name)]
-        command = ["tshark", "-n", "-r", str(file), "-Y", "udp", "-T", "fields", *fields]
-        read = subprocess.run(command, capture_output=True, text=True, check=True)
+    names = ("frame.time_epoch", "frame.interface_name", "udp.payload", "ip.dsfield.ecn")
+    made, lines = captures.on_wires(scenario(seed, stack, module), names, "udp")
+    for row in made.programs.to_pylist():
+        if row["status"] != 0:
+            raise RuntimeError(f"{row['command']}: status {row['status']}: {row['errors']}")
     found = []
-    for line in read.stdout.splitlines():
-        when, interface, payload, ecn = line.split("\t")
+    for when, interface, payload, ecn in lines:
         if interface.startswith("node 2 "):
             flow, number = int(payload[:8], 16), int(payload[8:16], 16)
             found.append((float(when), (flow, number, int(ecn) == 3)))
@@ -126,11 +113,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE / "results" / "fq_codel.csv", help="the table")
     given = parser.parse_args()
     first, _, last = given.seeds.partition("-")
-    warnings.filterwarnings("ignore", message=".* may have up to ")
-    with given.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEAD)
-        writer.writerows(compared(range(int(first), int(last or first) + 1), given.module.resolve()))
+    seeds = range(int(first), int(last or first) + 1)
+    captures.write(given.out, HEAD, compared(seeds, given.module.resolve()))
 
 
 if __name__ == "__main__":

@@ -10,16 +10,13 @@ end, so with the marks of the queue. The sequences of both stacks are compared. 
 from __future__ import annotations
 
 import argparse
-import csv
 import random
-import subprocess
-import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hopyard
+from . import captures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,14 +89,8 @@ def scenario(case: Case, stack: str) -> dict[str, object]:
 
 def arrived(case: Case, stack: str) -> tuple[list[Codepoints], list[Codepoints]]:
     """The codepoints of what the receiver's node got, and of what the sender's node got."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "run.pcapng"
-        hopyard.run(scenario(case, stack), jobs=1, progress=False, capture=file, capture_kinds="wire")
-        names = ("frame.interface_name", "ip.src", "tcp.flags", "ip.dsfield.ecn")
-        fields = [word for name in names for word in ("-e", name)]
-        command = ["tshark", "-n", "-r", str(file), "-Y", "tcp", "-T", "fields", *fields]
-        read = subprocess.run(command, capture_output=True, text=True, check=True)
-    lines = [line.split("\t") for line in read.stdout.splitlines()]
+    names = ("frame.interface_name", "ip.src", "tcp.flags", "ip.dsfield.ecn")
+    _, lines = captures.on_wires(scenario(case, stack), names)
     sender = lines[0][1]
     found: tuple[list[Codepoints], list[Codepoints]] = ([], [])
     for interface, address, flags, bits in lines:
@@ -141,13 +132,9 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=12, help="how many cases there are")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "marks.csv", help="the table")
     given = parser.parse_args()
-    # Kernels take `ecn` from the parameter of theirs; the captures are small, and are not kept.
-    for message in (".* may have up to ", ".*does not follow `ecn`"):
-        warnings.filterwarnings("ignore", message=message)
-    with given.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEAD)
-        writer.writerows(compared(given.seed, given.cases))
+    # Kernels take `ecn` from the parameter of theirs.
+    warnings.filterwarnings("ignore", message=".*does not follow `ecn`")
+    captures.write(given.out, HEAD, compared(given.seed, given.cases))
 
 
 if __name__ == "__main__":

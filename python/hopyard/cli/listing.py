@@ -94,11 +94,7 @@ def _sections() -> list[tuple[str, str, Sequence[tuple[str, str, str]]]]:
 
     def rows(columns: Sequence[Column]) -> list[tuple[str, str, str]]:
         return [
-            (
-                each["name"],
-                each["unit"],
-                each["meaning"] + (" May be empty." if each["optional"] else ""),
-            )
+            (each["name"], each["unit"], each["meaning"] + (" May be empty." if each["optional"] else ""))
             for each in columns
         ]
 
@@ -114,16 +110,8 @@ def _sections() -> list[tuple[str, str, Sequence[tuple[str, str, str]]]]:
             "scenario, and not about the answers to them; measures of nodes count the packets of both.",
             measures,
         ),
-        (
-            "Series",
-            "Quantities of each flow that `--series`, or `series` in `[measure]`, samples over time.",
-            series,
-        ),
-        (
-            "Columns of every table",
-            "They say which run a row is from, and how to make the run again.",
-            rows(ORIGIN),
-        ),
+        ("Series", "Quantities of each flow that `--series`, or `series` in `[measure]`, samples over time.", series),
+        ("Columns of every table", "They say which run a row is from, and how to make the run again.", rows(ORIGIN)),
         *((f"Table {each['name']}", each["meaning"], rows(each["columns"])) for each in tables()),
     ]
 

@@ -162,15 +162,7 @@ def live(
         packets=packets,
     )
     with signals.handled(leave=True) as stop:
-        code = run(
-            request,
-            stop,
-            out=out,
-            format=format,
-            force=force,
-            quiet=quiet or as_json,
-            as_json=as_json,
-        )
+        code = run(request, stop, out=out, format=format, force=force, quiet=quiet or as_json, as_json=as_json)
     context.exit(code)
 
 
@@ -189,16 +181,7 @@ def attachments(given: Sequence[str]) -> list[tuple[str, int]]:
     return found
 
 
-def run(
-    request: Request,
-    stop: Stop,
-    *,
-    out: Path | None,
-    format: str,
-    force: bool,
-    quiet: bool,
-    as_json: bool,
-) -> int:
+def run(request: Request, stop: Stop, *, out: Path | None, format: str, force: bool, quiet: bool, as_json: bool) -> int:
     """Makes a live run, and gives the exit code.
 
     Raises:

@@ -118,9 +118,7 @@ def _of_writing(error: OSError) -> bool:
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(
-    _core.__version__,
-    prog_name="hopyard",
-    message=f"%(prog)s, version %(version)s, build {_core.BUILD}",
+    _core.__version__, prog_name="hopyard", message=f"%(prog)s, version %(version)s, build {_core.BUILD}"
 )
 def main() -> None:
     """A laboratory for TCP over mobile ad hoc networks."""
@@ -212,21 +210,13 @@ def _capture(path: Path | None, nodes: str | None, kinds: str | None, *, force: 
     help="Make this run alone, by its number from 0 on; several may be given.",
 )
 @click.option(
-    "--seed",
-    type=click.IntRange(min=0, max=2**63 - 1),
-    help="Seed of all runs: the same seed gives the same results.",
+    "--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Seed of all runs: the same seed gives the same results."
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time; all cores otherwise.")
 @click.option(
-    "--out",
-    type=Named(),
-    help="Folder to which each run is added as it ends. Runs that are there are not made again.",
+    "--out", type=Named(), help="Folder to which each run is added as it ends. Runs that are there are not made again."
 )
-@click.option(
-    "--force",
-    is_flag=True,
-    help="Replace what the folder holds, once the new is whole, and captures.",
-)
+@click.option("--force", is_flag=True, help="Replace what the folder holds, once the new is whole, and captures.")
 @click.option("--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
 @click.option(
     "--series",
@@ -246,9 +236,7 @@ def _capture(path: Path | None, nodes: str | None, kinds: str | None, *, force: 
 @_MEASURE
 @AGAINST
 @click.option(
-    "--plot",
-    is_flag=True,
-    help="Draw the measures, each series, and the segments of a flow, into the folder.",
+    "--plot", is_flag=True, help="Draw the measures, each series, and the segments of a flow, into the folder."
 )
 @click.option(
     "--capture",
@@ -256,11 +244,7 @@ def _capture(path: Path | None, nodes: str | None, kinds: str | None, *, force: 
     type=Named(),
     help="Write what nodes send, receive and drop into this pcapng file; several runs have one each.",
 )
-@click.option(
-    "--capture-nodes",
-    metavar="N1,N2",
-    help="Capture these nodes, such as 0,3..5; all otherwise.",
-)
+@click.option("--capture-nodes", metavar="N1,N2", help="Capture these nodes, such as 0,3..5; all otherwise.")
 @click.option(
     "--capture-kinds",
     metavar="K1,K2",
@@ -372,7 +356,7 @@ def show(
     "measures",
     metavar="M1,M2",
     multiple=True,
-    callback=cli_plot.named_measures,
+    callback=cli_study.named_measures,
     shell_complete=completion.measures,
     help="Measures; those of a study too.  [default: goodput]",
 )
@@ -405,11 +389,7 @@ def show(
 )
 @click.option("--from", "since", metavar="TIME", callback=_instant, help="Draw segments from here, as 10s.")
 @click.option("--to", "until", metavar="TIME", callback=_instant, help="Draw segments up to here, as 12s.")
-@click.option(
-    "--unit",
-    type=click.Choice(["kB", "segments"]),
-    help="The unit of sequence numbers.  [default: kB]",
-)
+@click.option("--unit", type=click.Choice(["kB", "segments"]), help="The unit of sequence numbers.  [default: kB]")
 @click.option("--x", metavar="KEY", help="The compared key that is drawn along the x axis.")
 @click.option(
     "-o",
@@ -605,10 +585,7 @@ def new(kind: str | None, output: Path | None, force: bool) -> None:
 @main.command()
 @click.argument("name", required=False, metavar="[ROOM|NAME]", shell_complete=completion.models)
 @click.option(
-    "--profile",
-    metavar="PROFILE",
-    shell_complete=completion.profiles,
-    help="Show this profile of the model alone.",
+    "--profile", metavar="PROFILE", shell_complete=completion.profiles, help="Show this profile of the model alone."
 )
 def models(name: str | None, profile: str | None) -> None:
     """List models, or a model's parameters with their defaults."""

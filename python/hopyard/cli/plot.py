@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 MEANS, OF_RUN = ("lines", "bars", "box", "cdf"), ("map", "timeline")
 
 
-def named_measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
-    """Reads `A,B`; whether there are such measures depends on the study."""
-    return [name.strip() for text in given for name in text.split(",")]
-
-
 def of_plots(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of `hopyard plot` that place the axes of a study."""
     options = [
@@ -78,13 +73,7 @@ def refuse(given: Mapping[str, bool], why: str) -> None:
             raise click.UsageError(f"{why}: {name} cannot be used with it")
 
 
-def plot(
-    study: Path,
-    measures: Sequence[str],
-    drawn: Drawn,
-    output: Path | None,
-    refused: dict[str, bool],
-) -> None:
+def plot(study: Path, measures: Sequence[str], drawn: Drawn, output: Path | None, refused: dict[str, bool]) -> None:
     """Draws measures of a study's store, each in a file."""
     refuse(refused | {"--against": drawn.against is not None}, f"{study} is a study")
     if drawn.kind in OF_RUN:

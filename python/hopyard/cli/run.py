@@ -113,13 +113,7 @@ def run(request: Request, stop: Stop) -> int:
             folder.close()
 
 
-def _run(
-    request: Request,
-    stop: Stop,
-    cases: Sequence[Planned],
-    folder: Folder | None,
-    series: Sequence[str],
-) -> int:
+def _run(request: Request, stop: Stop, cases: Sequence[Planned], folder: Folder | None, series: Sequence[str]) -> int:
     from hopyard.running.run import Interrupted, make
 
     stop.idle = False

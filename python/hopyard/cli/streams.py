@@ -8,11 +8,7 @@ from contextlib import suppress
 
 #: Of each stream the number, how the file in its place is opened, and how Python uses it. Reading
 #: from the first and writing to the second give an error of the operating system's, as before.
-_STREAMS = {
-    "stdin": (0, os.O_WRONLY, "r"),
-    "stdout": (1, os.O_RDONLY, "w"),
-    "stderr": (2, os.O_WRONLY, "w"),
-}
+_STREAMS = {"stdin": (0, os.O_WRONLY, "r"), "stdout": (1, os.O_RDONLY, "w"), "stderr": (2, os.O_WRONLY, "w")}
 
 
 def complete() -> None:

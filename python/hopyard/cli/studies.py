@@ -12,7 +12,7 @@ import click
 
 from hopyard.cli.options import WIDTH
 from hopyard.cli.output import FAILED, NOT_WRITTEN, of, say
-from hopyard.cli.points import Chosen, read_only, stored_points, tell, tell_absent
+from hopyard.cli.points import TOLD, Chosen, read_only, stored_points, tell, tell_absent
 from hopyard.errors import StoreError
 from hopyard.files import check_folder
 from hopyard.terminal import signals
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _OF_STUDIES = re.compile(r"^\s*(\[+\s*(axes|experiment|claim)\b|(scenario|axes)\s*=)", re.MULTILINE)
 #: The exit code of a sweep that ended with intervals that are too wide.
 WIDE = 4
-#: How many failures and points are told one by one.
-TOLD = 5
 
 
 def _share(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
@@ -46,7 +44,8 @@ def _share(_context: click.Context, _option: click.Parameter, given: str | None)
     return share
 
 
-def _measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
+def named_measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
+    """Reads `A,B`; whether there are such measures depends on the study."""
     return [name.strip() for text in given for name in text.split(",")]
 
 
@@ -121,15 +120,11 @@ def read_so_far(count: int) -> None:
 
 _STUDY = click.argument("study", type=click.Path(path_type=Path, exists=True))
 OUT = click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the store; results/NAME otherwise.",
+    "--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the store; results/NAME otherwise."
 )
 QUICK = click.option("--quick", is_flag=True, help="The study's quick version.")
 _SEED = click.option(
-    "--seed",
-    type=click.IntRange(min=0, max=2**63 - 1),
-    help="Seed of all runs; that of the study otherwise.",
+    "--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Seed of all runs; that of the study otherwise."
 )
 ONLY = click.option(
     "--only",
@@ -143,7 +138,7 @@ _MEASURE = click.option(
     "measures",
     multiple=True,
     metavar="M1,M2",
-    callback=_measures,
+    callback=named_measures,
     help="Measures, of Hopyard or of the study; those that the study names otherwise.",
 )
 
@@ -175,11 +170,7 @@ _MEASURE = click.option(
     "share of the mean, such as 2%.",
 )
 @click.option("--until-measure", metavar="MEASURE", help="The measure of --until; the study's first.")
-@click.option(
-    "--most",
-    type=click.IntRange(min=1),
-    help="The most runs of a point with --until.  [default: 1000]",
-)
+@click.option("--most", type=click.IntRange(min=1), help="The most runs of a point with --until.  [default: 1000]")
 @click.option("--retry-failed", is_flag=True, help="Make runs again that failed before.")
 @click.option("--status", is_flag=True, help="Say how far each point is, and run nothing.")
 @click.option("--dry-run", is_flag=True, help="List the points, and run nothing.")
@@ -487,12 +478,7 @@ _SIGNS = {"good": "ok   ", "look": "doubt", "poor": "POOR "}
 @_MEASURE
 @click.pass_context
 def audit(
-    context: click.Context,
-    study: Path,
-    out: Path | None,
-    quick: bool,
-    seed: int | None,
-    measures: Sequence[str],
+    context: click.Context, study: Path, out: Path | None, quick: bool, seed: int | None, measures: Sequence[str]
 ) -> None:
     """Grade a STUDY on the points for which papers have been criticised, and write its method.
 

@@ -24,18 +24,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from hopyard._core import (
-    Ack,
-    Arrival,
-    Before,
-    ControllerState,
-    Duplicate,
-    Loss,
-    RateSample,
-    Route,
-    Sent,
-    Timeout,
-)
+from hopyard._core import Ack, Arrival, Before, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout
 
 if TYPE_CHECKING:
     from random import Random

@@ -325,15 +325,10 @@ def _check_attributes(name: str, rule: type, events: list[str]) -> None:
     for attribute in sorted(stored - loaded - set(dir(CongestionControl))):
         if near := difflib.get_close_matches(attribute, settable, 1, 0.75):
             raise RuleError(
-                f"`{name}` sets `self.{attribute}`, which nothing reads",
-                None,
-                f"did you mean `self.{near[0]}`?",
+                f"`{name}` sets `self.{attribute}`, which nothing reads", None, f"did you mean `self.{near[0]}`?"
             )
     if "deadline" in stored and "on_timer" not in events:
-        raise RuleError(
-            f"`{name}` sets `self.deadline`, and has no method for what happens then",
-            "def on_timer(self)",
-        )
+        raise RuleError(f"`{name}` sets `self.deadline`, and has no method for what happens then", "def on_timer(self)")
 
 
 def _base(event: str) -> object:

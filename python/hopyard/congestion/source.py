@@ -107,10 +107,7 @@ def _imports(source: str, package: str) -> list[str]:
             parts = package.split(".") if package else []
             above = parts[: len(parts) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            names += [
-                base,
-                *(f"{base}.{alias.name}" if base else alias.name for alias in node.names),
-            ]
+            names += [base, *(f"{base}.{alias.name}" if base else alias.name for alias in node.names)]
     return [each for name in names if name for each in _with_parents(name)]
 
 
@@ -125,9 +122,5 @@ def _installed() -> list[Path]:
     """The folders of installed modules."""
     paths = sysconfig.get_paths()
     names = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
-    names += [
-        *site.getsitepackages(),
-        site.getusersitepackages(),
-        str(Path(__file__).parent.parent),
-    ]
+    names += [*site.getsitepackages(), site.getusersitepackages(), str(Path(__file__).parent.parent)]
     return [Path(name).resolve() for name in names]

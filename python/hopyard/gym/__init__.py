@@ -47,11 +47,7 @@ _HOMES = {
     "Windows": "window",
 }
 
-register(
-    "hopyard/Window-v0",
-    entry_point="hopyard.gym.window:Window",
-    vector_entry_point="hopyard.gym.window:Windows",
-)
+register("hopyard/Window-v0", entry_point="hopyard.gym.window:Window", vector_entry_point="hopyard.gym.window:Windows")
 register("hopyard/NextHop-v0", entry_point="hopyard.gym.next_hop:NextHop")
 
 

@@ -52,15 +52,7 @@ class Flows(ParallelEnv):  # type: ignore[misc]
         if step in ("ack", "rtt"):
             raise ValueError(f"step: expected a duration such as '100 ms', at which all flows decide, found {step!r}")
         self._control = Control(
-            scenario,
-            flows,
-            1,
-            step=step,
-            action=action,
-            limits=limits,
-            delay_price=delay_price,
-            reward=reward,
-            set=set,
+            scenario, flows, 1, step=step, action=action, limits=limits, delay_price=delay_price, reward=reward, set=set
         )
         self.possible_agents = [f"flow_{flow}" for flow in flows]
         self.agents: list[str] = []
@@ -85,11 +77,7 @@ class Flows(ParallelEnv):  # type: ignore[misc]
     def step(
         self, actions: dict[str, NDArray[np.float64]]
     ) -> tuple[
-        dict[str, NDArray[np.float64]],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
+        dict[str, NDArray[np.float64]], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
     ]:
         """Puts the decisions into effect, and goes on by a step or to the end of the run."""
         self._control.check_open(0)

@@ -49,11 +49,7 @@ RELEASE = Path("/etc/os-release")
 #: The version of Linux whose source is a package of a distribution.
 PACKAGED = {("debian", "12"): "6.1", ("debian", "13"): "6.12"}
 #: How archives of the source are compressed: the end of their names, the program, and its package.
-ARCHIVES = {
-    ".tar.xz": ("xz", "xz-utils"),
-    ".tar.bz2": ("bzip2", "bzip2"),
-    ".tar.gz": ("gzip", "gzip"),
-}
+ARCHIVES = {".tar.xz": ("xz", "xz-utils"), ".tar.bz2": ("bzip2", "bzip2"), ".tar.gz": ("gzip", "gzip")}
 #: Parts of the source that no configuration of `ARCH=um` reads.
 LEFT_OUT = ("drivers/gpu/drm/amd/include", "tools/testing", "Documentation/translations")
 #: What an external module is built with: parts of the source, and of the built tree.
@@ -407,10 +403,7 @@ def _keep_headers(source: Path, objects: Path, into: Path) -> None:
         return None if left or name.endswith((".o", ".a", ".cmd")) else entry
 
     with tarfile.open(into, "w:gz", compresslevel=3) as archive:
-        for name, folder, parts in (
-            ("source", source, SOURCE_HEADERS),
-            ("objects", objects, BUILT_HEADERS),
-        ):
+        for name, folder, parts in (("source", source, SOURCE_HEADERS), ("objects", objects, BUILT_HEADERS)):
             for part in parts:
                 archive.add(folder / part, f"{name}/{part}", filter=wanted)
 
@@ -513,10 +506,7 @@ def _guarded(root: Path) -> Iterator[Path]:
     work = Path(tempfile.mkdtemp(prefix=BUILDING, dir=root))
     # Programs of the same session can belong to one group.
     guard = subprocess.Popen(
-        [sys.executable, "-I", str(GUARD), str(work)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        process_group=0,
+        [sys.executable, "-I", str(GUARD), str(work)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
     )
     with guard:
         assert guard.stdout is not None

@@ -119,8 +119,7 @@ def most(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> Need:
     """What the runs need which need most of those that are made at a time."""
     at_a_time = threads or os.cpu_count() or 1
     each = sorted(
-        (Need.of(core) for core, runs in cases if core.linux for _ in range(min(runs, at_a_time))),
-        reverse=True,
+        (Need.of(core) for core, runs in cases if core.linux for _ in range(min(runs, at_a_time))), reverse=True
     )
     return sum(each[:at_a_time], Need(0, 0, 0, 0))
 

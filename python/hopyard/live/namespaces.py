@@ -119,10 +119,7 @@ class Namespaces:
         return self
 
     def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        error: BaseException | None,
-        _traceback: TracebackType | None,
+        self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
         try:
             self.close()
@@ -165,12 +162,7 @@ class Namespaces:
     def _ip(self, *arguments: str, given: str = "") -> None:
         # The guard waits for the end of this process too, since it has the pipe.
         done = subprocess.run(
-            ["ip", *arguments],
-            check=False,
-            capture_output=True,
-            text=True,
-            input=given,
-            pass_fds=[self._pipe.fileno()],
+            ["ip", *arguments], check=False, capture_output=True, text=True, input=given, pass_fds=[self._pipe.fileno()]
         )
         if done.returncode:
             raise ValueError(done.stderr.strip() or f"ip ended with {done.returncode}")

@@ -166,11 +166,7 @@ class Session:
         return asked
 
     def go(
-        self,
-        stop: Stop,
-        out: IO[str],
-        logs: Path | None = None,
-        ready: Callable[[], None] | None = None,
+        self, stop: Stop, out: IO[str], logs: Path | None = None, ready: Callable[[], None] | None = None
     ) -> Outcome:
         """Makes the run: until its end, until all programs of `--run` have ended, or a signal.
 

@@ -178,8 +178,9 @@ def width_of(given: str | float | None) -> float | None:
     return width
 
 
-def on_page(width: float | None, draw: Callable[[], Plot]) -> Plot:
-    """A figure for a page of this width in inches, with letters of 8 points; for a screen if there is none."""
+def on_page(given: str | float | None, draw: Callable[[], Plot]) -> Plot:
+    """A figure for a page of this width (see `width_of`), with letters of 8 points; for a screen if there is none."""
+    width = width_of(given)
     if width is None:
         return draw()
     token = _page.set(width)
@@ -387,14 +388,7 @@ def legend(figure: Plot, entries: Mapping[str, Any], title: str | None = None) -
         height = spare + line * math.ceil(lines / columns)
     wide = max(len(part) for label in labels for part in label.split("\n")) * 9 * LETTER + 0.6
     figure.set_size_inches(width + max(columns * wide - 1.8, 0), height)
-    figure.legend(
-        list(entries.values()),
-        labels,
-        loc="outside right upper",
-        fontsize=9,
-        title=heading,
-        ncols=columns,
-    )
+    figure.legend(list(entries.values()), labels, loc="outside right upper", fontsize=9, title=heading, ncols=columns)
 
 
 def note(figure: Plot, text: str) -> None:

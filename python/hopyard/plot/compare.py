@@ -170,11 +170,7 @@ def _draw(results: Measured, found: Places, x: str | None, kind: str | None) -> 
         if colour:
             handles, labels = _handles(paints, bool(scale))
             figure.legend(
-                handles,
-                labels,
-                title="\n".join(fold(colour, NAME)),
-                loc="outside right upper",
-                alignment="left",
+                handles, labels, title="\n".join(fold(colour, NAME)), loc="outside right upper", alignment="left"
             )
         note(figure, _note(results, bool(scale), len(drawn), len(panels)))
     return figure

@@ -30,12 +30,7 @@ def _range(scenario: Scenario) -> float | None:
 
 
 def draw(
-    scenario: Scenario,
-    table: pa.Table,
-    ways: list[tuple[int, list[int], bool]],
-    seconds: float,
-    run: int,
-    flows: int,
+    scenario: Scenario, table: pa.Table, ways: list[tuple[int, list[int], bool]], seconds: float, run: int, flows: int
 ) -> Plot:
     """A map of nodes and of the ways of flows.
 
@@ -62,9 +57,7 @@ def draw(
             first, second = np.nonzero(np.triu(apart <= reach, 1))
             linked = len(first)
             lines = mpl.collections.LineCollection(
-                list(np.stack([places[first], places[second]], axis=1)),
-                colors="#CCCCCC",
-                linewidths=0.8,
+                list(np.stack([places[first], places[second]], axis=1)), colors="#CCCCCC", linewidths=0.8
             )
             axis.add_collection(lines)
         for number, (flow, way, arrives) in enumerate(ways):
@@ -91,13 +84,7 @@ def draw(
 
 
 def _way_of(
-    axis: Any,
-    flow: int,
-    way: list[int],
-    arrives: bool,
-    at: dict[int, Any],
-    reach: float | None,
-    number: int,
+    axis: Any, flow: int, way: list[int], arrives: bool, at: dict[int, Any], reach: float | None, number: int
 ) -> None:
     """The way of a flow, a little aside so that several can be seen."""
     colour = COLOURS[number % len(COLOURS)]

@@ -60,8 +60,7 @@ def place(results: Measured, measure: str, x: str | None) -> Places:
     several = [key for key in keys if len(values[key]) > 1]
     along = x or _along(several, values)
     rest = sorted(
-        (key for key in several if not _follows(key, along, list(settings.values()))),
-        key=lambda key: -len(values[key]),
+        (key for key in several if not _follows(key, along, list(settings.values()))), key=lambda key: -len(values[key])
     )
     # Scenarios are panels where something else can give the colours.
     hues = [key for key in rest if key != "scenario"] or rest

@@ -81,13 +81,7 @@ def time_sequence(
                 f"those that were recorded are from {found.min():.3f} s to {found.max():.3f} s"
             )
         order = [name for name in LABELS if name in drawn]
-        figure.legend(
-            [drawn[name] for name in order],
-            order,
-            loc="outside upper center",
-            ncols=4,
-            fontsize=9,
-        )
+        figure.legend([drawn[name] for name in order], order, loc="outside upper center", ncols=4, fontsize=9)
         some = f" The first {len(cases)} of {len(all_cases)} cases." if cases != all_cases else ""
         note(
             figure,
@@ -210,27 +204,12 @@ class _Trace:
         return float(low.min()), float(high.max())
 
     def _bars(
-        self,
-        axis: Axes,
-        times: Floats,
-        low: Floats,
-        high: Floats,
-        chosen: Mask,
-        paint: str,
-        width: float,
+        self, axis: Axes, times: Floats, low: Floats, high: Floats, chosen: Mask, paint: str, width: float
     ) -> None:
-        lines = np.stack(
-            [np.stack([times, low], axis=1)[chosen], np.stack([times, high], axis=1)[chosen]],
-            axis=1,
-        )
+        lines = np.stack([np.stack([times, low], axis=1)[chosen], np.stack([times, high], axis=1)[chosen]], axis=1)
         # A segment that is lower than a dot of the picture is a dot.
         bars = mpl.collections.LineCollection(
-            list(lines),
-            colors=paint,
-            linewidths=width,
-            capstyle="projecting",
-            zorder=3,
-            rasterized=len(lines) > MANY,
+            list(lines), colors=paint, linewidths=width, capstyle="projecting", zorder=3, rasterized=len(lines) > MANY
         )
         axis.add_collection(bars, autolim=False)
 
@@ -303,12 +282,7 @@ class _Trace:
             drawn[name] = _sign(**{"linestyle": "-", **look})
             highest = max(highest, min(float(limits[inside].max()), ceiling))
         if above:
-            place: dict[str, Any] = {
-                "xycoords": "axes fraction",
-                "va": "top",
-                "fontsize": 8,
-                "color": "#444444",
-            }
+            place: dict[str, Any] = {"xycoords": "axes fraction", "va": "top", "fontsize": 8, "color": "#444444"}
             axis.annotate("\n".join(above), (0.01, 0.98), **place)
         return highest
 

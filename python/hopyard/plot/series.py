@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
-from hopyard.plot.canvas import (
-    COLOURS,
-    MOST_PANELS,
-    STROKES,
-    colours,
-    grid,
-    mpl,
-    note,
-    rows_of,
-    style,
-    title,
-)
+from hopyard.plot.canvas import COLOURS, MOST_PANELS, STROKES, colours, grid, mpl, note, rows_of, style, title
 from hopyard.scenario.run_numbers import write_numbers
 from hopyard.tables.labels import short_keys, varying
 

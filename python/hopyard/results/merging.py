@@ -227,9 +227,7 @@ class _Source:
         return next((self.quantities[name] for name in names if name in self.quantities), None)
 
 
-def _sources(
-    parts: Sequence[Part],
-) -> tuple[dict[RunKey, _Source], list[tuple[StoredCase, Record]]]:
+def _sources(parts: Sequence[Part]) -> tuple[dict[RunKey, _Source], list[tuple[StoredCase, Record]]]:
     """The part from which each finished run is taken, and the runs that are finished nowhere."""
     done: dict[RunKey, _Source] = {}
     failed: dict[RunKey, tuple[StoredCase, Record]] = {}
@@ -251,13 +249,7 @@ def _sources(
     return done, [each for key, each in failed.items() if key not in done]
 
 
-def _chosen(
-    table: pa.Table,
-    name: str,
-    index: int,
-    first: dict[Key, int],
-    done: dict[RunKey, _Source],
-) -> pa.Table:
+def _chosen(table: pa.Table, name: str, index: int, first: dict[Key, int], done: dict[RunKey, _Source]) -> pa.Table:
     """The rows that are taken from a part: each quantity or flow of a run is from one part."""
     from pyarrow import compute
 

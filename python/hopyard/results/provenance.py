@@ -158,13 +158,7 @@ def _sampling(core: _core.Scenario, series: Sequence[str], interval: str) -> _co
 
 
 def _save(
-    results: Measured,
-    cases: Sequence[Planned],
-    records: Sequence[Record],
-    path: Path,
-    format: str,
-    *,
-    force: bool,
+    results: Measured, cases: Sequence[Planned], records: Sequence[Record], path: Path, format: str, *, force: bool
 ) -> list[Path]:
     rows = {name: _bare(getattr(results, name), results) for name in TABLES}
     folder = Folder(path, cases, force=force, writes=table_files(format))

@@ -89,7 +89,7 @@ class Results(Measured):
             ValueError: when there is no such measure, or the scenarios have no such key, or its
                 values are no numbers and lines are asked for.
         """
-        from hopyard.plot.canvas import on_page, width_of
+        from hopyard.plot.canvas import on_page
         from hopyard.plot.compare import comparison, spread
 
         if kind not in (None, *PLOTS):
@@ -103,15 +103,15 @@ class Results(Measured):
                 f"x: a plot of the kind {kind} has all cases beside one another; expected no x, found {x!r}"
             )
         if kind in ("box", "cdf"):
-            return on_page(width_of(width), lambda: spread(self, measure, kind))
-        return on_page(width_of(width), lambda: comparison(self, measure, x, kind, against))
+            return on_page(width, lambda: spread(self, measure, kind))
+        return on_page(width, lambda: comparison(self, measure, x, kind, against))
 
     def plot_series(self, quantity: str, run: int | None = None, *, width: str | float | None = None) -> Plot:
         """A sampled quantity over time in one run (default: the first), a panel for each case."""
-        from hopyard.plot.canvas import on_page, width_of
+        from hopyard.plot.canvas import on_page
         from hopyard.plot.series import over_time
 
-        return on_page(width_of(width), lambda: over_time(self, quantity, run))
+        return on_page(width, lambda: over_time(self, quantity, run))
 
     def plot_timeline(self, run: int | None = None, *, width: str | float | None = None) -> Plot:
         """What was recorded of one run (default: the first) with its time, a panel for each case.
@@ -122,10 +122,10 @@ class Results(Measured):
         Raises:
             ValueError: when nothing with a time was recorded.
         """
-        from hopyard.plot.canvas import on_page, width_of
+        from hopyard.plot.canvas import on_page
         from hopyard.plot.timeline import timeline
 
-        figure = on_page(width_of(width), lambda: timeline(self, run))
+        figure = on_page(width, lambda: timeline(self, run))
         figure.fit()
         return figure
 
@@ -152,10 +152,10 @@ class Results(Measured):
         Raises:
             ValueError: when no such segments were recorded, or none in this time.
         """
-        from hopyard.plot.canvas import on_page, width_of
+        from hopyard.plot.canvas import on_page
         from hopyard.plot.segments import time_sequence
 
-        return on_page(width_of(width), lambda: time_sequence(self, flow, run, since=since, until=until, unit=unit))
+        return on_page(width, lambda: time_sequence(self, flow, run, since=since, until=until, unit=unit))
 
     def save(self, folder: str | PathLike[str], format: str = "parquet", *, force: bool = False) -> list[Path]:
         """Adds the runs to a folder, writes the tables and the summary, and returns their paths.
@@ -174,11 +174,7 @@ class Results(Measured):
         return self.origin.save(self, where, format, force=force)
 
 
-def of_batch(
-    cases: Sequence[Planned],
-    records: Sequence[Record],
-    parts: Sequence[Mapping[str, pa.Table]],
-) -> Results:
+def of_batch(cases: Sequence[Planned], records: Sequence[Record], parts: Sequence[Mapping[str, pa.Table]]) -> Results:
     """The results of runs that were kept in memory."""
     known = completed(
         [Case(number, each.scenario, each.settings, each.config, each.seed) for number, each in enumerate(cases)],

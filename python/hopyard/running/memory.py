@@ -25,11 +25,7 @@ def check(cases: Sequence[Planned], threads: int) -> None:
     if room is None:
         return
     at_a_time = threads or os.cpu_count() or 1
-    each = sorted(
-        ((case.core.memory, case) for case in cases if case.runs),
-        key=lambda pair: pair[0],
-        reverse=True,
-    )
+    each = sorted(((case.core.memory, case) for case in cases if case.runs), key=lambda pair: pair[0], reverse=True)
     needs = [memory for memory, case in each for _ in range(min(len(case.runs), at_a_time))]
     needed = sum(needs[:at_a_time])
     if needed > room:

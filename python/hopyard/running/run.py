@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 import warnings
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from hopyard import _core
@@ -19,7 +19,7 @@ from hopyard.terminal import signals
 from hopyard.terminal.progress import Progress, watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
 
@@ -118,14 +118,7 @@ def run(
         folder = Folder(where, cases, force=force, writes=table_files(format))
         try:
             ahead = ("pyarrow.csv", f"pyarrow.{format}")
-            results = make(
-                cases,
-                jobs=jobs,
-                progress=progress,
-                folder=folder,
-                capture=capturing,
-                ahead=ahead,
-            )
+            results = make(cases, jobs=jobs, progress=progress, folder=folder, capture=capturing, ahead=ahead)
             folder.write(results, format)
         except (Interrupted, SimulationError, CaptureError) as error:
             if error.results is not None:
@@ -220,17 +213,10 @@ def make(
         try:
             cores = [each.core for each in wanted]
             batch = _core.Batch(cores, [each.runs for each in wanted], count, captures, kernels)
-            try:
+            with cancelling(batch):
                 for name in ("hopyard.results.results", *ahead):
                     importlib.import_module(name)
                 _look_on(batch, keep, tell, stop, capture)
-            except BaseException:
-                batch.cancel()
-                # The interpreter may end after this: no thread may be executing a class of the
-                # user's then. A cancelled run ends at its next event.
-                while not batch.poll(LOOK).over:
-                    pass
-                raise
         except BaseException:
             stop.idle = former
             raise
@@ -244,12 +230,22 @@ def make(
     return results
 
 
+@contextmanager
+def cancelling(batch: _core.Batch) -> Iterator[None]:
+    """Ends the runs of a batch where an error ends the work with it."""
+    try:
+        yield
+    except BaseException:
+        batch.cancel()
+        # The interpreter may end after this: no thread may be executing a class of the user's then. A cancelled run
+        # ends at its next event.
+        while not batch.poll(LOOK).over:
+            pass
+        raise
+
+
 def _look_on(
-    batch: _core.Batch,
-    keep: _Memory | _Stored,
-    tell: Watch | None,
-    stop: signals.Stop,
-    capture: Capture | None,
+    batch: _core.Batch, keep: _Memory | _Stored, tell: Watch | None, stop: signals.Stop, capture: Capture | None
 ) -> None:
     began = time.monotonic()
     while True:

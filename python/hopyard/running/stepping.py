@@ -121,11 +121,7 @@ class Simulation:
         self._core = _core.Simulation(case.core, run, kernels_of([case]), rows)
 
     def advance(
-        self,
-        by: str | float | None = None,
-        *,
-        until: str | float | None = None,
-        until_ns: int | None = None,
+        self, by: str | float | None = None, *, until: str | float | None = None, until_ns: int | None = None
     ) -> bool:
         """Goes on, and returns whether the run has not reached its end.
 
@@ -183,10 +179,7 @@ class Simulation:
         return self
 
     def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
         self.close()
 

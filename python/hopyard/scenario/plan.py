@@ -10,15 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
-from hopyard.scenario.recorded import (
-    ALL_SEGMENTS,
-    MOBILE_EVENTS,
-    PATHS,
-    RATES,
-    ROUTES,
-    SEGMENTS,
-    is_recorded,
-)
+from hopyard.scenario.recorded import ALL_SEGMENTS, MOBILE_EVENTS, PATHS, RATES, ROUTES, SEGMENTS, is_recorded
 from hopyard.scenario.run_numbers import MOST_RUN, read_numbers, write_numbers
 from hopyard.scenario.scenario import Scenario
 
@@ -157,15 +149,7 @@ def plan(
     if not given:
         raise ValueError("there is no scenario to run")
     chosen = numbers(runs)
-    _not_twice(
-        set,
-        {
-            "seed": seed,
-            "runs": runs,
-            "measure.series": series or None,
-            "measure.segments": segments,
-        },
-    )
+    _not_twice(set, {"seed": seed, "runs": runs, "measure.series": series or None, "measure.segments": segments})
     files = [None if isinstance(each, Scenario) else str(each) for each in given]
     # A file is read with its settings, which may mend what is wrong in it.
     read = [

@@ -179,12 +179,7 @@ class Scenario(Section):
     _base: Path
 
     def __init__(
-        self,
-        document: Mapping[str, Any] | None = None,
-        /,
-        *,
-        base: str | PathLike[str] = ".",
-        **keys: Value,
+        self, document: Mapping[str, Any] | None = None, /, *, base: str | PathLike[str] = ".", **keys: Value
     ) -> None:
         """Makes a scenario from its keys, given as a mapping or by name.
 
@@ -291,11 +286,7 @@ class Scenario(Section):
         """
         path = path_of(path, "a scenario file")
         cases = _core.Scenario.parse_cases(
-            _read_text(path),
-            str(path),
-            path.parent,
-            _given(seed, series, segments),
-            _axes(set),
+            _read_text(path), str(path), path.parent, _given(seed, series, segments), _axes(set)
         )
         return [cls._of(case, path.parent) for case in cases]
 
@@ -461,9 +452,7 @@ def _kind_of(mode: int) -> str:
 
 
 def _given(
-    seed: int | None,
-    series: str | Sequence[str],
-    segments: bool | str | Iterable[int] | None = None,
+    seed: int | None, series: str | Sequence[str], segments: bool | str | Iterable[int] | None = None
 ) -> list[tuple[str, str]]:
     if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__")):
         raise TypeError(f"seed: expected a whole number, found {seed!r}")

@@ -69,45 +69,29 @@ __all__ = [
     "welch",
 ]
 
-#: The module of each name.
-_HOMES = {
-    "CONFIDENCE": "estimates",
-    "Claim": "claims",
-    "Equivalence": "comparisons",
-    "Estimate": "estimates",
-    "FEWEST_RUNS": "methods",
-    "Interval": "intervals",
-    "Kind": "claims",
-    "MOST_NEEDED": "methods",
-    "Method": "methods",
-    "Outcome": "claims",
-    "SEQUENCE": "methods",
-    "STUDENT": "methods",
-    "Verdict": "claims",
-    "WarmUp": "warmup",
-    "bootstrap": "intervals",
-    "cliffs_delta": "comparisons",
-    "cohens_dz": "comparisons",
-    "difference": "comparisons",
-    "equivalence": "comparisons",
-    "equivalence_of_ratio": "comparisons",
-    "estimate": "estimates",
-    "hedges_g": "comparisons",
-    "holm": "comparisons",
-    "jain": "fairness",
-    "jain_index": "fairness",
-    "judge": "claims",
-    "judge_all": "claims",
-    "median": "intervals",
-    "mser5": "warmup",
-    "narrow_enough": "sequential",
-    "paired_difference": "estimates",
-    "ratio": "comparisons",
-    "runs_needed": "methods",
-    "sequence": "sequential",
-    "student": "intervals",
-    "welch": "comparisons",
+#: The names of each module.
+_NAMES = {
+    "claims": ("Claim", "Kind", "Outcome", "Verdict", "judge", "judge_all"),
+    "comparisons": (
+        "Equivalence",
+        "cliffs_delta",
+        "cohens_dz",
+        "difference",
+        "equivalence",
+        "equivalence_of_ratio",
+        "hedges_g",
+        "holm",
+        "ratio",
+        "welch",
+    ),
+    "estimates": ("CONFIDENCE", "Estimate", "estimate", "paired_difference"),
+    "fairness": ("jain", "jain_index"),
+    "intervals": ("Interval", "bootstrap", "median", "student"),
+    "methods": ("FEWEST_RUNS", "MOST_NEEDED", "Method", "SEQUENCE", "STUDENT", "runs_needed"),
+    "sequential": ("narrow_enough", "sequence"),
+    "warmup": ("WarmUp", "mser5"),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:

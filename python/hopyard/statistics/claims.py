@@ -18,14 +18,7 @@ import numpy as np
 
 from hopyard.statistics.comparisons import cohens_dz, holm, p_without_spread, ratio
 from hopyard.statistics.estimates import CONFIDENCE
-from hopyard.statistics.intervals import (
-    ROUNDING,
-    Interval,
-    check_confidence,
-    has_spread,
-    sample,
-    subtract,
-)
+from hopyard.statistics.intervals import ROUNDING, Interval, check_confidence, has_spread, sample, subtract
 from hopyard.statistics.methods import STUDENT, Method
 from hopyard.terminal.words import many
 
@@ -155,10 +148,7 @@ class _Finding:
 
 
 def judge(
-    claim: Claim,
-    cases: Mapping[str, ArrayLike],
-    confidence: float = CONFIDENCE,
-    method: Method = STUDENT,
+    claim: Claim, cases: Mapping[str, ArrayLike], confidence: float = CONFIDENCE, method: Method = STUDENT
 ) -> Verdict:
     """The verdict of one claim over cases, each with one value a run.
 
@@ -198,9 +188,7 @@ def judge(
 
 
 def judge_all(
-    claims: Sequence[tuple[Claim, Mapping[str, ArrayLike]]],
-    confidence: float = CONFIDENCE,
-    method: Method = STUDENT,
+    claims: Sequence[tuple[Claim, Mapping[str, ArrayLike]]], confidence: float = CONFIDENCE, method: Method = STUDENT
 ) -> list[Verdict]:
     """The verdicts of several claims, with Holm's correction: all hold together with `confidence`.
 
@@ -209,11 +197,7 @@ def judge_all(
     single = [judge(claim, cases, confidence, method) for claim, cases in claims]
     adjusted = holm([verdict.p for verdict in single])
     return [
-        replace(
-            verdict,
-            p_adjusted=p,
-            outcome=verdict.leaning if p <= 1 - confidence else Outcome.OPEN,
-        )
+        replace(verdict, p_adjusted=p, outcome=verdict.leaning if p <= 1 - confidence else Outcome.OPEN)
         for verdict, p in zip(single, adjusted, strict=True)
     ]
 
@@ -291,13 +275,7 @@ def _ordered(first: float, second: float) -> tuple[float, float]:
     return min(first, second), max(first, second)
 
 
-def _mean(
-    quantity: str,
-    values: Floats,
-    region: tuple[float, float],
-    confidence: float,
-    method: Method,
-) -> _Finding:
+def _mean(quantity: str, values: Floats, region: tuple[float, float], confidence: float, method: Method) -> _Finding:
     """A finding about the mean of one value a run."""
     values = values[~np.isnan(values)]
     runs = int(values.size)
@@ -322,12 +300,7 @@ def _mean(
 
 
 def _ratio(
-    quantity: str,
-    values: Floats,
-    baseline: Floats,
-    region: tuple[float, float],
-    confidence: float,
-    method: Method,
+    quantity: str, values: Floats, baseline: Floats, region: tuple[float, float], confidence: float, method: Method
 ) -> _Finding:
     """A finding about a ratio of means, from the means of `values - bound * baseline`."""
     interval = ratio(values, baseline, confidence, method)

@@ -18,15 +18,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
 from hopyard.statistics.estimates import CONFIDENCE
-from hopyard.statistics.intervals import (
-    ROUNDING,
-    Interval,
-    check_confidence,
-    has_spread,
-    sample,
-    student,
-    subtract,
-)
+from hopyard.statistics.intervals import ROUNDING, Interval, check_confidence, has_spread, sample, student, subtract
 from hopyard.statistics.methods import STUDENT, Method
 
 if TYPE_CHECKING:
@@ -72,12 +64,7 @@ def welch(values: ArrayLike, baseline: ArrayLike, confidence: float = CONFIDENCE
     return Interval(figure, float(found.low), float(found.high), runs, confidence)
 
 
-def ratio(
-    values: ArrayLike,
-    baseline: ArrayLike,
-    confidence: float = CONFIDENCE,
-    method: Method = STUDENT,
-) -> Interval:
+def ratio(values: ArrayLike, baseline: ArrayLike, confidence: float = CONFIDENCE, method: Method = STUDENT) -> Interval:
     """The mean of `values` divided by that of `baseline`, with Fieller's interval (1954) for pairs.
 
     It has every ratio r for which the mean of `values - r * baseline` may be zero. The ends are

@@ -92,11 +92,7 @@ def student(values: ArrayLike, confidence: float = CONFIDENCE) -> Interval:
 
 
 def bootstrap(
-    values: ArrayLike,
-    confidence: float = CONFIDENCE,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
+    values: ArrayLike, confidence: float = CONFIDENCE, *, resamples: int = RESAMPLES, seed: int = SEED
 ) -> Interval:
     """The mean, with the bias-corrected and accelerated bootstrap interval (Efron 1987).
 

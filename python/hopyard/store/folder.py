@@ -272,10 +272,7 @@ def _missing(store: Store, case: Planned, stored: StoredCase, *, retry: bool) ->
     if not runs:
         return case.only(runs)
     # What former calls have sampled is sampled in these runs, too: all runs of a case have it.
-    sampled = [
-        *stored.series,
-        *sorted({name for each in kept.values() for name in each.quantities}),
-    ]
+    sampled = [*stored.series, *sorted({name for each in kept.values() for name in each.quantities})]
     return case.sampling(sampled, stored.interval).only(runs)
 
 

@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: What a store knows of how a run was made, with the type of each.
-MADE = {
-    "digest": str,
-    "version": str,
-    "build": str,
-    "ended": str,
-    "wall_s": float,
-    "cpu_s": float,
-}
+MADE = {"digest": str, "version": str, "build": str, "ended": str, "wall_s": float, "cpu_s": float}
 #: The folder of the files of large tables.
 SERIES = "series"
 LOCK = ".lock"
@@ -182,8 +175,7 @@ class Reader(Database):
         """
         with self.snapshot():
             found = self._select(
-                "SELECT run, state, error FROM runs WHERE config = ? AND seed = ? ORDER BY run",
-                (config, seed),
+                "SELECT run, state, error FROM runs WHERE config = ? AND seed = ? ORDER BY run", (config, seed)
             )
             lacks = self.lacks(config, seed)
         done = [run for run, state, _ in found if state == "done" and run not in lacks]

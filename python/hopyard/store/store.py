@@ -75,12 +75,7 @@ class Store(Reader):
                     asked |= set() if anew else set(old.runs)
                     interval = interval if series else old.interval
                     series = [*old.series, *series]
-                wanted[key] = (
-                    len(asked),
-                    json.dumps(list(dict.fromkeys(series))),
-                    interval,
-                    write_numbers(asked),
-                )
+                wanted[key] = (len(asked), json.dumps(list(dict.fromkeys(series))), interval, write_numbers(asked))
             if not anew and wanted.keys() < before.keys():
                 # A part of the comparison that is here: its order and its names stay.
                 self._connection.executemany(
@@ -110,8 +105,7 @@ class Store(Reader):
         self.check_there()
         with self._named(), self._transaction():
             self._connection.executemany(
-                "INSERT OR REPLACE INTO watched VALUES (?, ?, ?, ?)",
-                [(*case.key, measure, share) for case in cases],
+                "INSERT OR REPLACE INTO watched VALUES (?, ?, ?, ?)", [(*case.key, measure, share) for case in cases]
             )
 
     def _configuration(self, case: Planned) -> None:
@@ -135,24 +129,12 @@ class Store(Reader):
         profile = json.loads(core.to_json(defaults=True)).get("profile", "")
         self._connection.execute(
             "INSERT INTO configurations VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                case.config,
-                core.name,
-                str(profile),
-                inputs.toml,
-                json.dumps(hashes),
-                json.dumps(rules),
-            ),
+            (case.config, core.name, str(profile), inputs.toml, json.dumps(hashes), json.dumps(rules)),
         )
 
     # Runs.
 
-    def add(
-        self,
-        cases: Sequence[Planned],
-        records: Sequence[Record],
-        tables: Mapping[str, pa.Table],
-    ) -> None:
+    def add(self, cases: Sequence[Planned], records: Sequence[Record], tables: Mapping[str, pa.Table]) -> None:
         """Adds runs that have ended: together, or, where they do not fit, as many as do.
 
         Raises:
@@ -173,12 +155,7 @@ class Store(Reader):
                 mine = {(one.case, one.run)}
                 self.add(cases, [one], {name: restrict(t, mine) for name, t in tables.items()})
 
-    def _add(
-        self,
-        cases: Sequence[Planned],
-        records: Sequence[Record],
-        tables: Mapping[str, pa.Table],
-    ) -> None:
+    def _add(self, cases: Sequence[Planned], records: Sequence[Record], tables: Mapping[str, pa.Table]) -> None:
         # Files first: the store names none that is not there.
         files: dict[str, dict[tuple[int, int], str]] = {name: {} for name in FILED}
         known = dict(self._tables)
@@ -239,16 +216,10 @@ class Store(Reader):
                 if own := added[name]:
                     marks = ", ".join("?" * (len(own[0]) + 2))
                     self._connection.executemany(
-                        f"INSERT INTO {name} VALUES ({marks})",
-                        [(*heads[row[0], row[1]], *row[2:]) for row in own],
+                        f"INSERT INTO {name} VALUES ({marks})", [(*heads[row[0], row[1]], *row[2:]) for row in own]
                     )
 
-    def _write_files(
-        self,
-        cases: Sequence[Planned],
-        table: pa.Table,
-        names: dict[tuple[int, int], str],
-    ) -> None:
+    def _write_files(self, cases: Sequence[Planned], table: pa.Table, names: dict[tuple[int, int], str]) -> None:
         """Writes the rows of each run, and adds the files' names as they are written."""
         import numpy as np
 

@@ -131,12 +131,7 @@ def _of_linux(points: Sequence[Point], makers: Sequence[Maker]) -> list[str]:
     ]
 
 
-def _runs(
-    found: Audit,
-    points: Sequence[Point],
-    store: Reader,
-    wanted: Mapping[tuple[str, int], int],
-) -> list[int]:
+def _runs(found: Audit, points: Sequence[Point], store: Reader, wanted: Mapping[tuple[str, int], int]) -> list[int]:
     ended = [[store.ended(*each.key) for each in point.all] for point in points]
     counts = [sum(len(done) for done, _ in each) for each in ended]
     failed = sum(len(lost) for each in ended for _, lost in each)
@@ -217,11 +212,7 @@ def _networks(found: Audit, described: Described) -> dict[str, Network]:
             continue
         networks[name] = made
         grade: Grade = "look" if made.parted > PARTED or made.hops < 1.5 else "good"
-        found.add(
-            f"network of {name}",
-            grade,
-            str(made),
-        )
+        found.add(f"network of {name}", grade, str(made))
     if described.further:
         text = f"{many(described.further, 'network')} more, which this audit does not look at"
         found.add("further networks", "look", text)
@@ -263,12 +254,7 @@ def _traffic(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
 _SETTLED = ("stationary", "waypoints", "group", "roaming_group", "reference_point_group")
 
 
-def _windows(
-    found: Audit,
-    points: Sequence[Point],
-    documents: Sequence[dict[str, Any]],
-    store: Reader,
-) -> None:
+def _windows(found: Audit, points: Sequence[Point], documents: Sequence[dict[str, Any]], store: Reader) -> None:
     limited, text = at_window(points, documents, store)
     if limited:
         found.add("window", "look", f"{text}: a larger tcp.window lets the congestion control decide")
@@ -281,11 +267,7 @@ def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
     tables = [table for each in documents for table in (each.get("mobility") or {}, *(each.get("movement") or ()))]
     for model in sorted({str(each["model"]) for each in tables if "model" in each}):
         if model == "movement_file":
-            found.add(
-                "movement",
-                "look",
-                "movement_file: every run has the same movement; results hold for it alone",
-            )
+            found.add("movement", "look", "movement_file: every run has the same movement; results hold for it alone")
         elif model == "random_waypoint":
             starts = {(each.get("random_waypoint") or {}).get("start") for each in tables if each.get("model") == model}
             steady = starts == {"steady_state"}
@@ -298,11 +280,7 @@ def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
         elif model in _SETTLED:
             found.add("movement", "good", model)
         else:
-            found.add(
-                "movement",
-                "look",
-                f"{model}: unknown whether it starts in its steady state",
-            )
+            found.add("movement", "look", f"{model}: unknown whether it starts in its steady state")
 
 
 def _published(found: Audit, study: Study) -> None:

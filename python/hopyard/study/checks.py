@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 
 #: Measures that only runs have which count energy.
-OF_ENERGY = (
-    *("energy", "energy_per_bit", "energy_per_bit_without_idle"),
-    *("first_death", "dead"),
-)
+OF_ENERGY = (*("energy", "energy_per_bit", "energy_per_bit_without_idle"), *("first_death", "dead"))
 
 
 def check(study: Study, points: Sequence[Point]) -> None:
@@ -74,7 +71,7 @@ def _measures(study: Study, points: Sequence[Point]) -> Iterator[str]:
     """Refuses a measure that no run of the study can have."""
     own = study.document.measure
     for name, quantity in own.items():
-        mine = [point for point in points if quantity.experiments is None or point.experiment in quantity.experiments]
+        mine = _asked(quantity, points)
         if problem := _unrecorded(study, name, mine, all_of_them=False):
             yield f"{study.place('measure', name)}: measure.{name}: {problem}"
     for number, name in enumerate(study.document.measures):
@@ -109,6 +106,11 @@ def _of(study: Study, experiment: str | None, points: Sequence[Point]) -> list[P
     return [point for point in points if point.experiment == name]
 
 
+def _asked(own: Quantity, points: Sequence[Point]) -> list[Point]:
+    """The points of the experiments that a measure is for."""
+    return [point for point in points if own.experiments is None or point.experiment in own.experiments]
+
+
 def _document(point: Point) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(point.planned.core.to_json(defaults=True))
     return document
@@ -117,7 +119,7 @@ def _document(point: Point) -> dict[str, Any]:
 def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
     """Refuses a measure of rows that no point has: of a flow, a node, a transport."""
     for name, own in study.document.measure.items():
-        mine = [point for point in points if own.experiments is None or point.experiment in own.experiments]
+        mine = _asked(own, points)
         place = study.place("measure", name)
         table = _table(own)
         if own.flow is not None:
@@ -160,36 +162,14 @@ def _table(own: Quantity) -> str:
 
 def _absent(place: str, column: str, values: Sequence[Scalar], points: Sequence[Point]) -> Iterator[str]:
     """A problem for each value of a column that no point has."""
-    if column == "transport":
-        names = dict.fromkeys(each for point in points for each in _transports(point))
+    if column in ("transport", "routing", "message", "label"):
+        has = "no node of these points sends a message" if column == "message" else f"no flow has the {column}"
+        known = _texts(column, points)
         for value in values:
-            if value not in names:
-                near = nearest(str(value), names)
+            if value not in known:
+                near = "no flow has one" if column == "label" and not known else nearest(str(value), known)
                 tcp = 'all TCP flows are { transport = { not = "udp" } }; ' if value == "tcp" else ""
-                yield f"{place}: no flow has the transport {value!r}; {tcp}{near}"
-        return
-    if column == "routing":
-        # Nodes at wires alone have static routes.
-        protocols = {str(_document(point)["routing"]["protocol"]): None for point in points}
-        protocols["static"] = None
-        for value in values:
-            if value not in protocols:
-                near = nearest(str(value), protocols)
-                yield f"{place}: no flow has the routing {value!r}; {near}"
-        return
-    if column == "message":
-        sent = sorted({each for point in points for each in point.planned.core.messages()})
-        for value in values:
-            if value not in sent:
-                near = nearest(str(value), sent)
-                yield f"{place}: no node of these points sends a message {value!r}; {near}"
-        return
-    if column == "label":
-        labels = dict.fromkeys(each for point in points for each in _labels(point))
-        for value in values:
-            if value not in labels:
-                near = nearest(str(value), labels) if labels else "no flow has one"
-                yield f"{place}: no flow has the label {value!r}; {near}"
+                yield f"{place}: {has} {value!r}; {tcp if column == 'transport' else ''}{near}"
         return
     what = "flow" if column == "flow" else "node"
     most = max((_count(what, point) for point in points), default=0)
@@ -198,6 +178,21 @@ def _absent(place: str, column: str, values: Sequence[Scalar], points: Sequence[
         if not isinstance(value, int) or not 0 <= value < most:
             as_what = "" if what == column else f" as {column}"
             yield f"{place}: no point has a {what} {value}{as_what}; there are {there}"
+
+
+def _texts(column: str, points: Sequence[Point]) -> list[str]:
+    """The texts that points have in a column, each once."""
+    match column:
+        case "transport":
+            found = [each for point in points for each in _transports(point)]
+        case "routing":
+            # Nodes at wires alone have static routes.
+            found = [*(str(_document(point)["routing"]["protocol"]) for point in points), "static"]
+        case "message":
+            found = sorted({each for point in points for each in point.planned.core.messages()})
+        case _:
+            found = [each for point in points for each in _labels(point)]
+    return list(dict.fromkeys(found))
 
 
 def _answers(flow: int | None, point: Point) -> bool:

@@ -38,11 +38,7 @@ TOLD = 4
 #: The verdict of a claim about a measure of which no run has a value.
 NO_RUN = "no run has this measure"
 #: The verdicts in short words.
-WORDS = {
-    Outcome.HOLDS: "holds",
-    Outcome.FAILS: "does not hold",
-    Outcome.OPEN: "undecided",
-}
+WORDS = {Outcome.HOLDS: "holds", Outcome.FAILS: "does not hold", Outcome.OPEN: "undecided"}
 _STYLES = {Outcome.HOLDS: "holds", Outcome.FAILS: "fails", Outcome.OPEN: "open"}
 
 
@@ -143,11 +139,7 @@ def _leaning(found: Sequence[statistics.Verdict | None]) -> tuple[Outcome, float
 
 
 def _verdict(
-    claim: Claim,
-    judged: list[tuple[Comparison, statistics.Verdict | None]],
-    outcome: Outcome,
-    p: float,
-    left: float,
+    claim: Claim, judged: list[tuple[Comparison, statistics.Verdict | None]], outcome: Outcome, p: float, left: float
 ) -> Verdict:
     found = [(comparison, verdict) for comparison, verdict in judged if verdict is not None]
     lacking = list(dict.fromkeys(each.lacks for each, _ in judged if each.lacks))
@@ -256,10 +248,7 @@ def _comparisons(study: Study, claim: Claim, points: Sequence[Point], values: Va
             base = bases[0]
             _, left, right = np.intersect1d(ours[0], theirs[0], return_indices=True)
             apart = {name for name in claim.than if first.labels[name] != base.labels[name]}
-            samples = {
-                _short(study, first, apart): ours[1][left],
-                _short(study, base, apart): theirs[1][right],
-            }
+            samples = {_short(study, first, apart): ours[1][left], _short(study, base, apart): theirs[1][right]}
             watched = values.watched([*group, *bases], claim.measure)
             for wanted in _compared(claim):
                 yield Comparison(wanted, samples, where, watched)
@@ -279,11 +268,7 @@ def _title(study: Study, axis: str, label: str) -> str:
 
 
 def _trends(
-    study: Study,
-    claim: Claim,
-    points: Sequence[Point],
-    others: Sequence[Point],
-    values: Values,
+    study: Study, claim: Claim, points: Sequence[Point], others: Sequence[Point], values: Values
 ) -> Iterator[Comparison]:
     """For each choice of the other axes, the points along an axis.
 

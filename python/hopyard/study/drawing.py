@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hopyard.plot.canvas import on_page, width_of
+from hopyard.plot.canvas import on_page
 from hopyard.scenario.axis import numbers
 from hopyard.study.figures import draw
 from hopyard.study.file import Figure, StudyError, check_chosen, keys_of, nearest
@@ -81,7 +81,7 @@ def plot(
     )
     if problems := list(figure_problems(study, figure, str(study.path))):
         raise StudyError(problems)
-    return on_page(width_of(width), lambda: draw(figure, source))
+    return on_page(width, lambda: draw(figure, source))
 
 
 def _hint(name: str, axes: Mapping[str, Axis]) -> str:

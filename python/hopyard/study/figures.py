@@ -22,7 +22,7 @@ from hopyard.tables.tables import read_filed
 from hopyard.terminal.words import fold, many
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.axes import Axes
 
@@ -259,7 +259,6 @@ def _label_of_means(axis: Axes, figure: Figure, source: Source) -> None:
 
 
 def _lines(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source) -> None:
-    measure = str(figure.measure)
     places = _x_axis(axis, figure, source, points)
     labels = _different(points, figure.x)
     said = False
@@ -285,59 +284,64 @@ def _lines(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, 
         axis.fill_between(x, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
         for (across, point), each in zip(there, found, strict=True):
             _tip(axis, (across, each.mean), point, figure, source, each)
-        if source.published is not None and figure.published and not figure.against:
-            theirs = [(p, source.published.value(measure, each.labels)) for p, each in there]
-            shown = [(place, value) for place, value in theirs if value is not None]
-            if shown:
-                axis.plot(
-                    *zip(*shown, strict=True),
-                    color=colour,
-                    marker=MARKERS[number % len(MARKERS)],
-                    markerfacecolor="white",
-                    markersize=7,
-                    linestyle="none",
-                    label=None if said else source.study.document.published_title,
-                )
-                said = True
+        theirs = [(place, _published(figure, source, point)) for place, point in there]
+        shown = [(place, value) for place, value in theirs if value is not None]
+        if shown:
+            axis.plot(
+                *zip(*shown, strict=True),
+                color=colour,
+                marker=MARKERS[number % len(MARKERS)],
+                markerfacecolor="white",
+                markersize=7,
+                linestyle="none",
+                label=None if said else source.study.document.published_title,
+            )
+            said = True
     _label_of_means(axis, figure, source)
 
 
+def _published(figure: Figure, source: Source, point: Point) -> float | None:
+    """The published value that stands beside ours, if the figure shows such values."""
+    if source.published is None or not figure.published or figure.against:
+        return None
+    return source.published.value(str(figure.measure), point.labels)
+
+
+def _groups(
+    figure: Figure, points: Sequence[Point], hues: dict[Any, Any], places: Sequence[float]
+) -> Iterator[tuple[int, Any, float, Point]]:
+    """Each point of lines that stand beside one another, with the number and the label of its line, and its place."""
+    width = 0.8 / max(len(hues), 1)
+    for number, line in enumerate(hues):
+        for place, label in zip(places, _different(points, figure.x), strict=True):
+            for point in _chosen(_chosen(points, figure.lines, line), figure.x, label):
+                yield number, line, place + (number - (len(hues) - 1) / 2) * width, point
+
+
 def _bars(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source) -> None:
-    measure = str(figure.measure)
     places = _x_axis(axis, figure, source, points)
-    labels = _different(points, figure.x)
     width = 0.8 / max(len(hues), 1)
     said = False
-    for number, (line, colour) in enumerate(hues.items()):
-        for place, label in zip(places, labels, strict=True):
-            for point in _chosen(_chosen(points, figure.lines, line), figure.x, label):
-                found = _estimate(point, figure, source)
-                x = place + (number - (len(hues) - 1) / 2) * width
-                axis.bar(
-                    x,
-                    found.mean,
-                    width * 0.92,
-                    color=colour,
-                    hatch=_HATCHES[number % len(_HATCHES)],
-                    edgecolor="white",
-                    linewidth=0.5,
-                    label=line,
-                )
-                _tip(axis, (x, found.mean), point, figure, source, found)
-                if not np.isnan(found.half_width):
-                    axis.errorbar(x, found.mean, found.half_width, color="#222222", capsize=2)
-                theirs = None
-                if source.published is not None and figure.published and not figure.against:
-                    theirs = source.published.value(measure, point.labels)
-                if theirs is not None:
-                    axis.plot(
-                        [x - width / 2, x + width / 2],
-                        [theirs, theirs],
-                        color="black",
-                        linewidth=2.2,
-                        label=None if said else source.study.document.published_title,
-                    )
-                    said = True
+    for number, line, x, point in _groups(figure, points, hues, places):
+        found = _estimate(point, figure, source)
+        axis.bar(
+            x,
+            found.mean,
+            width * 0.92,
+            color=hues[line],
+            hatch=_HATCHES[number % len(_HATCHES)],
+            edgecolor="white",
+            linewidth=0.5,
+            label=line,
+        )
+        _tip(axis, (x, found.mean), point, figure, source, found)
+        if not np.isnan(found.half_width):
+            axis.errorbar(x, found.mean, found.half_width, color="#222222", capsize=2)
+        theirs = _published(figure, source, point)
+        if theirs is not None:
+            title = None if said else source.study.document.published_title
+            axis.plot([x - width / 2, x + width / 2], [theirs, theirs], color="black", linewidth=2.2, label=title)
+            said = True
     if len(places) == 1:
         # One group alone would be as wide as the figure.
         axis.set_xlim(places[0] - 1.2, places[0] + 1.2)
@@ -346,30 +350,25 @@ def _bars(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, A
 
 def _boxes(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source) -> None:
     measure = str(figure.measure)
-    places = _x_axis(axis, figure, source, points)
-    labels = _different(points, figure.x)
     width = 0.8 / max(len(hues), 1)
-    for number, (line, colour) in enumerate(hues.items()):
-        for place, label in zip(places, labels, strict=True):
-            for point in _chosen(_chosen(points, figure.lines, line), figure.x, label):
-                values = source.values.of(point, measure)[1]
-                values = values[~np.isnan(values)]
-                if not values.size:
-                    continue
-                drawn = axis.boxplot(
-                    [values],
-                    positions=[place + (number - (len(hues) - 1) / 2) * width],
-                    widths=width * 0.8,
-                    patch_artist=True,
-                    manage_ticks=False,
-                    medianprops={"color": "black", "linewidth": 2.5},
-                    flierprops={"markersize": 3},
-                )
-                low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-                said = f"median {middle:.4g}, quartiles {low:.4g} and {high:.4g}"
-                _tip(axis, (place + (number - (len(hues) - 1) / 2) * width, middle), point, figure, source, said)
-                box = drawn["boxes"][0]
-                box.set(facecolor=colour, hatch=_HATCHES[number % len(_HATCHES)], label=line)
+    for number, line, x, point in _groups(figure, points, hues, _x_axis(axis, figure, source, points)):
+        values = source.values.of(point, measure)[1]
+        values = values[~np.isnan(values)]
+        if not values.size:
+            continue
+        drawn = axis.boxplot(
+            [values],
+            positions=[x],
+            widths=width * 0.8,
+            patch_artist=True,
+            manage_ticks=False,
+            medianprops={"color": "black", "linewidth": 2.5},
+            flierprops={"markersize": 3},
+        )
+        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+        said = f"median {middle:.4g}, quartiles {low:.4g} and {high:.4g}"
+        _tip(axis, (x, middle), point, figure, source, said)
+        drawn["boxes"][0].set(facecolor=hues[line], hatch=_HATCHES[number % len(_HATCHES)], label=line)
     _label(axis, source.values.label(measure))
 
 

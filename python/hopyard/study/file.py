@@ -110,15 +110,7 @@ class Quantity(Part):
     #: Or a property of the network, from the places of the nodes.
     network: Literal["connected", "neighbours", "hops"] | None = None
     table: Literal[
-        "flows",
-        "nodes",
-        "decisions",
-        "overhead",
-        "rate_changes",
-        "handoffs",
-        "mobile_events",
-        "detours",
-        "objects",
+        "flows", "nodes", "decisions", "overhead", "rate_changes", "handoffs", "mobile_events", "detours", "objects"
     ] = "flows"
     series: str | None = None
     #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows have a
@@ -216,15 +208,7 @@ class Claim(Part):
     experiment: str | None = None
     measure: str
     expect: Literal[
-        "greater",
-        "less",
-        "similar",
-        "at least",
-        "at most",
-        "between",
-        "increasing",
-        "decreasing",
-        "correlated",
+        "greater", "less", "similar", "at least", "at most", "between", "increasing", "decreasing", "correlated"
     ]
     #: The case, and those that it is compared with: values of axes. It must hold beside each.
     case: Where = {}

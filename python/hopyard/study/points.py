@@ -10,16 +10,7 @@ from hopyard import _core
 from hopyard.errors import ScenarioError
 from hopyard.scenario.plan import Planned, measuring
 from hopyard.scenario.scenario import _read_text, _text
-from hopyard.study.file import (
-    MOST_POINTS,
-    StudyError,
-    check_chosen,
-    chosen,
-    labels_of,
-    sampled,
-    text_of,
-    values_of,
-)
+from hopyard.study.file import MOST_POINTS, StudyError, check_chosen, chosen, labels_of, sampled, text_of, values_of
 from hopyard.terminal.words import many
 
 if TYPE_CHECKING:

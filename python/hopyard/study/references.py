@@ -43,20 +43,16 @@ def references(study: Study) -> Iterator[str]:
     yield from _lists(study)
     for name, experiment in study.experiments.items():
         place = study.place("experiment", name)
-        for axis in experiment.axes or ():
-            if axis not in document.axes:
-                yield f"{place}: axes: no axis is called {axis!r}; {nearest(axis, document.axes)}"
-                return
+        if wrong := list(_unknown("axis", experiment.axes or (), document.axes, f"{place}: axes")):
+            yield wrong[0]
+            return
     for name in study.experiments:
         yield from _keys_once(study, name)
     for name, experiment in study.experiments.items():
         place = study.place("experiment", name)
         for number, where in enumerate(experiment.skip):
             yield from _where(study, name, where, f"{place}: skip {number + 1}")
-        axes = study.axes_of(name)
-        for axis in experiment.pool:
-            if axis not in axes:
-                yield f"{place}: pool: no axis is called {axis!r}; {nearest(axis, axes)}"
+        yield from _unknown("axis", experiment.pool, study.axes_of(name), f"{place}: pool")
     if not document.scenario:
         for name, experiment in study.experiments.items():
             named = any(
@@ -66,9 +62,8 @@ def references(study: Study) -> Iterator[str]:
                 yield f"{study.place('experiment', name)}: expected a scenario"
     for name, values in document.quick.axes.items():
         place = study.place("quick", "axes", name)
-        if name not in document.axes:
-            yield f"{place}: no axis is called {name!r}; {nearest(name, document.axes)}"
-        else:
+        yield from _unknown("axis", [name], document.axes, place)
+        if name in document.axes:
             yield from wrong_labels(document.axes[name], name, values, place)
     for name, quantity in document.measure.items():
         yield from _quantity(study, name, quantity)
@@ -91,22 +86,10 @@ def references(study: Study) -> Iterator[str]:
 
 
 #: Names of columns that tables of results have themselves.
-_TAKEN = frozenset(
-    [
-        "run",
-        "runs",
-        "config",
-        "seed",
-        "experiment",
-        "scenario",
-        "digest",
-        "version",
-        "build",
-        "ended",
-        "wall_s",
-        "cpu_s",
-    ]
-)
+_TAKEN = {
+    *("run", "runs", "config", "seed", "experiment", "scenario", "digest", "version", "build", "ended"),
+    *("wall_s", "cpu_s"),
+}
 #: Files that a report writes beside the tables and figures of a study.
 _LEDGERS = ("claims", "published", "report")
 
@@ -166,6 +149,14 @@ def _axes(study: Study) -> Iterator[str]:
                     yield f"{place}: values: expected finite numbers, found {each}"
 
 
+def _unknown(what: str, names: Iterable[str], known: Iterable[str], place: str) -> Iterator[str]:
+    """A problem for each name that no axis, or no experiment, has."""
+    there = list(known)
+    for name in names:
+        if name not in there:
+            yield f"{place}: no {what} is called {name!r}; {nearest(name, there)}"
+
+
 def _twice(names: Sequence[str]) -> list[str]:
     """The names that stand in a list more than once."""
     return list(dict.fromkeys(each for each in names if names.count(each) > 1))
@@ -206,16 +197,16 @@ def _where(study: Study, experiment: str, where: Mapping[str, Scalar | list[Scal
     for name, values in chosen(where).items():
         if name in study.experiments[experiment].pool and "skip" not in place:
             yield f"{place}: {name} is pooled: its values are no points of their own"
-        elif name not in axes:
-            yield f"{place}: no axis is called {name!r}; {nearest(name, axes)}"
-        else:
+        elif name in axes:
             yield from wrong_labels(axes[name], name, values, place)
+        else:
+            yield from _unknown("axis", [name], axes, place)
 
 
 def _of_experiment(study: Study, name: str | None, place: str) -> Iterator[str]:
-    if name is not None and name not in study.experiments:
-        yield f"{place}: no experiment is called {name!r}; {nearest(name, study.experiments)}"
-    if name is None and len(study.experiments) > 1:
+    if name is not None:
+        yield from _unknown("experiment", [name], study.experiments, place)
+    elif len(study.experiments) > 1:
         yield f"{place}: expected an experiment: {', '.join(study.experiments)}"
 
 
@@ -225,8 +216,8 @@ def _known_axes(study: Study, experiment: str | None, names: Iterable[str | None
     for name in names:
         if name is not None and name in pool:
             yield f"{place}: {name} is pooled: its values are no points of their own"
-        elif name is not None and name not in axes:
-            yield f"{place}: no axis is called {name!r}; {nearest(name, axes)}"
+        elif name is not None:
+            yield from _unknown("axis", [name], axes, place)
 
 
 def _sampled_there(
@@ -359,9 +350,7 @@ def _compared(study: Study, name: str, quantity: Quantity, place: str) -> Iterat
             key = "to" if quantity.among is None else "among"
             yield f"{place}: expected reduce = {' or '.join(wanted)} with {key}, found {quantity.reduce}"
         axes = study.document.axes
-        for axis in [quantity.among] if quantity.among else quantity.to or ():
-            if axis not in axes:
-                yield f"{place}: no axis is called {axis!r}; {nearest(axis, axes)}"
+        yield from _unknown("axis", [quantity.among] if quantity.among else quantity.to or (), axes, place)
         for axis, value in (quantity.to or {}).items():
             if axis in axes:
                 yield from wrong_labels(axes[axis], axis, [value], f"{place}: to")

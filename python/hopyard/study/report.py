@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard import _core
 from hopyard.files import whole, write_text
-from hopyard.plot.canvas import on_page, picture, width_of
+from hopyard.plot.canvas import on_page, picture
 from hopyard.study import figures, ledgers, tables
 from hopyard.study.claims import judged
 from hopyard.study.networks import networks_of
@@ -72,7 +72,7 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False, width:
     files: list[Path] = []
     for figure in study.document.figure:
         plot = figures.draw(figure, source)
-        printed = plot if width is None else on_page(width_of(width), partial(figures.draw, figure, source))
+        printed = plot if width is None else on_page(width, partial(figures.draw, figure, source))
         for kind, made in (("png", plot), ("pdf", printed)):
             files.append(out / f"{figure.name}.{kind}")
             whole(files[-1], made.savefig)
@@ -207,10 +207,7 @@ def _method(source: Source) -> list[tuple[str, str]]:
     networks = [(f"Network of {name}", str(each)) for name, each in described.networks if each]
     _, windows = at_window(source.points, documents, source.store)
     return [
-        (
-            "Hopyard",
-            "; ".join(f"{each.name} on {each.platform}, {many(each.runs, 'run')}" for each in made),
-        ),
+        ("Hopyard", "; ".join(f"{each.name} on {each.platform}, {many(each.runs, 'run')}" for each in made)),
         ("This report", f"Hopyard {_core.__version__}, Python {platform.python_version()}"),
         ("Points", str(len(source.points))),
         ("Runs in the store", str(runs)),

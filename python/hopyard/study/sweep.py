@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from hopyard import _core
 from hopyard.errors import StoreError
 from hopyard.running import memory
-from hopyard.running.run import LOOK, check_machine, kernels_of
+from hopyard.running.run import LOOK, cancelling, check_machine, kernels_of
 from hopyard.scenario.plan import threads
 from hopyard.store.database import NAME
 from hopyard.store.folder import Folder
@@ -150,7 +150,7 @@ class Threads:
         kernels = kernels_of(cases, count)
         cores, wanted = [each.core for each in cases], [each.runs for each in cases]
         batch = _core.Batch(cores, wanted, count, None, kernels)
-        try:
+        with cancelling(batch):
             while True:
                 state = batch.poll(LOOK)
                 if stop.number is not None:
@@ -162,11 +162,6 @@ class Threads:
                 tell(state.finished + state.failed, state.simulated, batch.duration)
                 if state.over:
                     return
-        except BaseException:
-            batch.cancel()
-            while not batch.poll(LOOK).over:
-                pass
-            raise
 
     def close(self) -> None:
         """The threads have ended with the runs."""
@@ -247,12 +242,7 @@ def sweep(
         executor = executor or Threads()
         chosen = [each for each in found if fits(each.labels, only or {})]
         executor.check([point.planned for point in chosen], where)
-        folder = Folder(
-            where,
-            [point.planned for point in found],
-            force=force,
-            study=study.name,
-        )
+        folder = Folder(where, [point.planned for point in found], force=force, study=study.name)
         former, stop.idle = stop.idle, False
         try:
             outcome = Outcome(found)
@@ -368,12 +358,7 @@ class _Work:
 
 
 def _narrow(
-    study: Study,
-    work: _Work,
-    found: list[Point],
-    places: Sequence[int],
-    until: Until,
-    tell: Watch | None,
+    study: Study, work: _Work, found: list[Point], places: Sequence[int], until: Until, tell: Watch | None
 ) -> list[Point]:
     """Adds runs to the points at these places until the interval of each is narrow enough."""
     cases = [found[place].planned for place in places]

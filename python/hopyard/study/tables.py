@@ -200,11 +200,7 @@ def _typed(labels: list[object], heads: Sequence[Head], name: str) -> pa.Array:
 
 
 def grid(
-    study: Study,
-    table: Table,
-    points: Sequence[Point],
-    values: Values,
-    published: Published | None = None,
+    study: Study, table: Table, points: Sequence[Point], values: Values, published: Published | None = None
 ) -> Grid:
     """A table as the study describes it.
 

@@ -336,11 +336,7 @@ class Measured:
         measures = [named(name) for name in SHOWN]
         head = _html_row("th", ["scenario", *self.settings, *(each.label for each in measures)])
         body = [
-            [
-                case.scenario,
-                *case.settings.values(),
-                *(str(self.estimate(each.name, case)) for each in measures),
-            ]
+            [case.scenario, *case.settings.values(), *(str(self.estimate(each.name, case)) for each in measures)]
             for case in self.cases
         ]
         rows = "".join(_html_row("td", row) for row in body)

@@ -106,10 +106,7 @@ class WrongValueError(ValueError):
 
 
 def from_rows(
-    found: Sequence[tuple[object, ...]],
-    kinds: Sequence[tuple[str, str]],
-    head: Sequence[str],
-    table: str,
+    found: Sequence[tuple[object, ...]], kinds: Sequence[tuple[str, str]], head: Sequence[str], table: str
 ) -> pa.Table:
     """A table of rows that begin with the whole numbers of `head`.
 
@@ -188,8 +185,7 @@ def _in_order_of_rows(column: pa.ChunkedArray) -> pa.Array:
     places[known] = np.arange(len(known), dtype=np.int32)
     made = places[codes]
     return pa.DictionaryArray.from_arrays(
-        pa.array(made, mask=codes < 0) if texts.null_count else array(made),
-        texts.dictionary.take(array(known)),
+        pa.array(made, mask=codes < 0) if texts.null_count else array(made), texts.dictionary.take(array(known))
     )
 
 

@@ -118,11 +118,7 @@ def _beside(column: Numbers, sign: str) -> _Column:
 def _below(column: Numbers, sign: str) -> _Column:
     """Half widths on a line of their own."""
     cells = [[mean, *([f"{sign} {half_width}"] if half_width else [])] for mean, half_width in column.cells]
-    return (
-        _head(column, max((len(line) for cell in cells for line in cell), default=0)),
-        cells,
-        "right",
-    )
+    return (_head(column, max((len(line) for cell in cells for line in cell), default=0)), cells, "right")
 
 
 def _width(columns: Iterable[_Column]) -> int:

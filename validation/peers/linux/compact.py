@@ -12,16 +12,7 @@ from pathlib import Path
 
 OUTPUT = Path(__file__).parents[3] / "crates/model-tests/tests/data/linux"
 CASE = ["set", "sender", "case"]
-LINK = [
-    "rate_bps",
-    "delay_ns",
-    "segments",
-    "queue",
-    "segments_lost",
-    "acks_lost",
-    "outage_ns",
-    "stall_ns",
-]
+LINK = ["rate_bps", "delay_ns", "segments", "queue", "segments_lost", "acks_lost", "outage_ns", "stall_ns"]
 
 
 def departures(capture: Path) -> list[list[object]]:
@@ -49,10 +40,7 @@ def main(folder: Path) -> None:
         table.writerow([*CASE, *LINK])
         table.writerows([row[column] for column in [*CASE, *LINK]] for row in cases)
     # The time of creation in the header would make each file different.
-    with (
-        (OUTPUT / "departures.csv.gz").open("wb") as raw,
-        gzip.GzipFile("", "wb", 9, raw, 0) as packed,
-    ):
+    with (OUTPUT / "departures.csv.gz").open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, 0) as packed:
         lines = ["set,sender,case,time_us,segment,again\n"]
         for row in cases:
             name = [row[column] for column in CASE]

@@ -8,20 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from peerlib import table
-from peerlib.peer import PeerError
+from peerlib.peer import PeerError, Run
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 Tables = dict[str, list[table.Row]]
-
-
-class Case(Protocol):
-    """One run of a peer, or several related runs."""
-
-    def name(self) -> str:
-        """Its text in the progress line."""
 
 
 @dataclass(frozen=True)
@@ -30,21 +23,21 @@ class Experiment:
 
     name: str
     about: str
-    cases: Callable[[], Sequence[Case]]
+    cases: Callable[[], Sequence[Run]]
     # The parameter has the experiment's own type of case.
     run: Callable[[Any], Tables]
     columns: dict[str, Sequence[str]]
 
 
-def _cases(experiment: Experiment, seeds: int | None) -> Sequence[Case]:
+def _cases(experiment: Experiment, seeds: int | None) -> Sequence[Run]:
     """The runs, or those of the first seeds alone."""
     cases = experiment.cases()
     if seeds is None:
         return cases
-    return [case for case in cases if getattr(case, "key", {}).get("seed", 0) <= seeds]
+    return [case for case in cases if int(case.key.get("seed") or 0) <= seeds]
 
 
-def _results(experiment: Experiment, cases: Sequence[Case], jobs: int) -> Iterator[tuple[Case, Tables]]:
+def _results(experiment: Experiment, cases: Sequence[Run], jobs: int) -> Iterator[tuple[Run, Tables]]:
     if jobs == 1:
         yield from ((case, experiment.run(case)) for case in cases)
         return
@@ -73,8 +66,7 @@ def main(peer: str, experiments: Sequence[Experiment], prepare: Callable[[], obj
     """Run a peer's command line. The exit status is 1 when the peer is missing or a run fails."""
     listing = "\n".join(f"  {e.name:10} {e.about}" for e in experiments)
     parser = argparse.ArgumentParser(
-        description=f"{about}\nExperiments:\n{listing}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=f"{about}\nExperiments:\n{listing}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", help="experiments, separated by commas (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time (default: 1)")

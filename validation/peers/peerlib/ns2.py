@@ -43,9 +43,7 @@ def command(script: str, options: Mapping[str, Option]) -> list[str]:
 
 
 def run(
-    script: str,
-    options: Mapping[str, Option],
-    on_trace: Callable[[Iterable[bytes]], None] | None = None,
+    script: str, options: Mapping[str, Option], on_trace: Callable[[Iterable[bytes]], None] | None = None
 ) -> list[str]:
     """Run `script` and return the lines of its standard output.
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from peerlib import ns2
-from peerlib.dcf import RATES_MBPS, SIZES, frame_cycle_us, jain_index
+from peerlib.dcf import RATES_MBPS, SIZES, frame_cycle_us, jain_index, measured
+from peerlib.peer import Run
 from peerlib.table import Row, rounded
 
 WARM_UP_S = 5.0
@@ -28,13 +29,13 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
     scenario: str
     size: int
     rate_mbps: int
-    rts: bool
+    rts: int
     senders: int
     seed: int
     measured_s: float
@@ -56,11 +57,6 @@ class Case:
         circle = [(200 + 100 * math.cos(a), 200 + 100 * math.sin(a)) for a in angles]
         return [(200.0, 200.0), *circle]
 
-    def name(self) -> str:
-        """The text of the progress line."""
-        access = "RTS" if self.rts else "basic"
-        return f"{self.scenario} {self.senders} senders {self.size} B {self.rate_mbps} Mb/s {access} seed {self.seed}"
-
 
 def one_hop_cases() -> list[Case]:
     """One sender, one receiver, 100 m."""
@@ -68,7 +64,7 @@ def one_hop_cases() -> list[Case]:
         Case("onehop", size, rate, rts, 1, seed, 20.0)
         for size in SIZES
         for rate in RATES_MBPS
-        for rts in (True, False)
+        for rts in (1, 0)
         for seed in range(1, 6)
     ]
 
@@ -80,14 +76,14 @@ def contention_cases() -> list[Case]:
         for scenario, senders in (("contend", 2), ("contend", 5), ("contend", 10), ("hidden", 2))
         for size in (512, 1460)
         for rate in RATES_MBPS
-        for rts in (True, False)
+        for rts in (1, 0)
         for seed in range(1, 1 + _seeds(senders, size, rate, rts))
     ]
 
 
-def _seeds(senders: int, size: int, rate_mbps: float, rts: bool) -> int:
+def _seeds(senders: int, size: int, rate_mbps: float, rts: int) -> int:
     """The number of seeds. Long collisions make the throughput of ten senders vary most here."""
-    return 40 if (senders, size, rate_mbps, rts) == (10, 1460, 1, False) else 10
+    return 40 if (senders, size, rate_mbps, rts) == (10, 1460, 1, 0) else 10
 
 
 def _words(positions: Sequence[tuple[float, float]]) -> str:
@@ -110,7 +106,7 @@ def run(case: Case) -> dict[str, list[Row]]:
             "payload": case.size,
             "interval": f"{interval:.9f}",
             "rate": f"{case.rate_mbps}Mb",
-            "rts": int(case.rts),
+            "rts": case.rts,
             "range": reception,
             "sense": sense,
             "seed": case.seed,
@@ -119,18 +115,6 @@ def run(case: Case) -> dict[str, list[Row]]:
         },
     )
     packets = [result.values["packets"] for result in ns2.flows(output)]
-    row: Row = {
-        "scenario": case.scenario,
-        "size": case.size,
-        "rate_mbps": case.rate_mbps,
-        "rts": int(case.rts),
-        "range_m": reception,
-        "sense_m": sense,
-        "senders": case.senders,
-        "seed": case.seed,
-        "measured_s": case.measured_s,
-        "packets": sum(packets),
-        "throughput_kbps": rounded(sum(packets) * case.size * 8 / case.measured_s / 1000),
-        "jain": rounded(jain_index(packets)),
-    }
+    counted = measured(packets, case.size, case.measured_s)
+    row = {**case.key, **counted, "range_m": reception, "sense_m": sense, "jain": rounded(jain_index(packets))}
     return {"dcf.csv" if case.scenario == "onehop" else "contend.csv": [row]}

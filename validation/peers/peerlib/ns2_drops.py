@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from peerlib import ns2
-from peerlib.peer import Option, PeerError
-from peerlib.table import Row, Value
+from peerlib.peer import Option, PeerError, Run
+from peerlib.table import Row
 
 VARIANTS = ("Tahoe", "Reno", "Newreno", "NewrenoSBS", "Sack1", "Vegas")
 CONFIGURATIONS: dict[str, dict[str, Option]] = {
@@ -28,44 +28,17 @@ LAST_ROW_S = 3.5
 VARIABLE_RESOLUTION_S = 1e-5
 STOP_S = 6.0
 
-COLUMNS = (
-    "cfg",
-    "tcp",
-    "case",
-    "drops",
-    "time",
-    "event",
-    "seqno",
-    "size",
-    "rtx",
-    "cwnd",
-    "ssthresh",
-    "dupacks",
-)
-SUMMARY_COLUMNS = (
-    "cfg",
-    "tcp",
-    "case",
-    "drops",
-    "rtx_count",
-    "rtx_seqs",
-    "timeouts",
-    "max_ack",
-    "t_first_rtx",
-)
+COLUMNS = ("cfg", "tcp", "case", "drops", "time", "event", "seqno", "size", "rtx", "cwnd", "ssthresh", "dupacks")
+SUMMARY_COLUMNS = ("cfg", "tcp", "case", "drops", "rtx_count", "rtx_seqs", "timeouts", "max_ack", "t_first_rtx")
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
-    configuration: str
-    variant: str
+    cfg: str
+    tcp: str
     case: str
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.configuration} {self.variant} {self.case}"
 
 
 @dataclass
@@ -80,6 +53,18 @@ class Segment:
     cwnd: float
     ssthresh: int
     dupacks: int
+
+    def row(self) -> Row:
+        """Its columns, without the size."""
+        return {
+            "time": f"{self.time:.6f}",
+            "event": self.event,
+            "seqno": self.seqno,
+            "rtx": int(self.retransmission),
+            "cwnd": f"{self.cwnd:.3f}",
+            "ssthresh": self.ssthresh,
+            "dupacks": self.dupacks,
+        }
 
 
 @dataclass
@@ -156,13 +141,13 @@ def cases() -> list[Case]:
 
 
 def _transfer(case: Case, losses: tuple[int, ...]) -> tuple[Conversation, dict[str, int]]:
-    steady = case.variant == "NewrenoSBS"
+    steady = case.tcp == "NewrenoSBS"
     options: dict[str, Option] = {
-        "variant": "Newreno" if steady else case.variant,
+        "variant": "Newreno" if steady else case.tcp,
         "impatient": int(not steady),
         "drops": " ".join(str(place) for place in losses),
         "stop": STOP_S,
-        **CONFIGURATIONS[case.configuration],
+        **CONFIGURATIONS[case.cfg],
     }
     conversation = Conversation()
     output = ns2.run("wired.tcl", options, conversation.read)
@@ -181,24 +166,9 @@ def run(case: Case) -> dict[str, list[Row]]:
     else:
         losses = LOSSES[case.case]
     conversation, totals = _transfer(case, losses)
-    key: dict[str, Value] = {
-        "cfg": case.configuration,
-        "tcp": case.variant,
-        "case": case.case,
-        "drops": " ".join(str(place) for place in losses),
-    }
+    key = {**case.key, "drops": " ".join(map(str, losses))}
     rows: list[Row] = [
-        {
-            **key,
-            "time": f"{segment.time:.6f}",
-            "event": segment.event,
-            "seqno": segment.seqno,
-            "size": segment.size,
-            "rtx": int(segment.retransmission),
-            "cwnd": f"{segment.cwnd:.3f}",
-            "ssthresh": segment.ssthresh,
-            "dupacks": segment.dupacks,
-        }
+        {**key, **segment.row(), "size": segment.size}
         for segment in conversation.segments
         if segment.time <= LAST_ROW_S
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from peerlib import ns2
-from peerlib.peer import Option, PeerError
+from peerlib.peer import Option, PeerError, Run
 from peerlib.table import Row
 
 SEED = 36
@@ -38,10 +38,10 @@ FLAGS = ((0x02, "SYN"), (0x01, "FIN"), (0x10, "ACK"))
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One conversation, in one of the variants."""
 
-    number: int
+    case: int
     variant: str
     rate_bps: int
     delay_s: float
@@ -50,10 +50,6 @@ class Case:
     parts: int
     pipelining: int
     pages: int
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"case {self.number}, {self.variant}"
 
 
 @dataclass(frozen=True)
@@ -150,22 +146,11 @@ def run(case: Case) -> dict[str, list[Row]]:
         raise PeerError(f"the server of {case.name()} does not acknowledge the FIN alone, and then send its own")
     if not lone:
         conversation = _conversation(case, [1], [len(conversation.of(is_client=False)) - 2])
-    described: Row = {
-        "case": case.number,
-        "variant": case.variant,
-        "rate_bps": case.rate_bps,
-        "delay_s": case.delay_s,
-        "request": case.request,
-        "answer": case.answer,
-        "parts": case.parts,
-        "pipelining": case.pipelining,
-        "pages": case.pages,
-    }
     rows: list[Row] = []
     for segment in conversation.segments:
         rows.append(
             {
-                **(dict.fromkeys(described) if rows else described),
+                **(dict.fromkeys(case.key) if rows else case.key),
                 "time": segment.time,
                 "end": "client" if segment.is_client else "server",
                 "seq": segment.seq,

@@ -4,14 +4,11 @@ import gzip
 import math
 import tempfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from peerlib import ns2, ns2_tcp
 from peerlib.ns2_trace import DROP_COLUMNS, FRAME_COLUMNS, FlowTally, Tally
+from peerlib.peer import Option, Run
 from peerlib.table import Row, rounded
-
-if TYPE_CHECKING:
-    from peerlib.peer import Option
 
 INPUTS = ns2_tcp.INPUTS.parent / "large"
 # How many movements each number of nodes has.
@@ -22,31 +19,18 @@ DURATION_S = 60.0
 FIRST_LIFE = 30
 
 KEY = ("nodes", "reach", "seed")
-COLUMNS = (
-    *KEY,
-    *(column for column in ns2_tcp.RUN_COLUMNS if column not in FRAME_COLUMNS),
-    "hops",
-)
+COLUMNS = (*KEY, *(column for column in ns2_tcp.RUN_COLUMNS if column not in FRAME_COLUMNS), "hops")
 FLOWS = (*KEY, *ns2_tcp.FLOW_COLUMNS)
 DROPS = (*KEY, *DROP_COLUMNS)
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run; the seed also names the input files."""
 
     nodes: int
     reach: str
     seed: int
-
-    @property
-    def key(self) -> dict[str, int | str]:
-        """The first columns of its rows."""
-        return {"nodes": self.nodes, "reach": self.reach, "seed": self.seed}
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.nodes} {self.reach} {self.seed}"
 
 
 def cases() -> list[Case]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from peerlib import ns2
 from peerlib.ns2_trace import Tally
+from peerlib.peer import Option, Run
 from peerlib.table import Row
 
 INPUTS = Path(__file__).resolve().parents[2] / "inputs" / "loops"
@@ -15,16 +16,12 @@ COLUMNS = ("leaves_s", "interval_s", "seed", "ttl_drops")
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run: when the node leaves, the time between datagrams, and the seed."""
 
-    leaves: str
-    interval: str
+    leaves_s: str
+    interval_s: str
     seed: int
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.leaves} s, {self.interval} s, seed {self.seed}"
 
 
 def cases() -> list[Case]:
@@ -35,22 +32,16 @@ def cases() -> list[Case]:
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run with a trace, and count the datagrams whose TTL reached zero."""
     tally = Tally()
-    options: dict[str, str | int | float] = {
-        "movement": str(INPUTS / f"leave_{case.leaves}.tcl"),
+    options: dict[str, Option] = {
+        "movement": str(INPUTS / f"leave_{case.leaves_s}.tcl"),
         "nodes": 4,
         "width": 5000,
         "height": 1000,
         "flows": "cbr 0 3 1 60",
-        "interval": case.interval,
+        "interval": case.interval_s,
         "jitter": 0,
         "seed": case.seed,
         "stop": 60,
     }
     ns2.run("adhoc.tcl", options, tally.read)
-    row: Row = {
-        "leaves_s": case.leaves,
-        "interval_s": case.interval,
-        "seed": case.seed,
-        "ttl_drops": tally.drops["RTR", "TTL", "cbr"],
-    }
-    return {"loops.csv": [row]}
+    return {"loops.csv": [{**case.key, "ttl_drops": tally.drops["RTR", "TTL", "cbr"]}]}

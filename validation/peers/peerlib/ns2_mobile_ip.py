@@ -5,16 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from peerlib import ns2, table
+from peerlib.peer import Option, Run
 from peerlib.table import Row
 
 SPEEDS = (0, 15)
-PAIRS = (
-    ("Newreno", "every"),
-    ("Newreno", "delayed"),
-    ("Vegas", "every"),
-    ("Vegas", "delayed"),
-    ("Sack1", "every"),
-)
+PAIRS = (("Newreno", "every"), ("Newreno", "delayed"), ("Vegas", "every"), ("Vegas", "delayed"), ("Sack1", "every"))
 SEEDS = range(1, 21)
 LOOP_SEEDS = range(1, 7)
 START_S = 10
@@ -83,19 +78,10 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class LoopCase:
+class LoopCase(Run):
     """One run of the network in which packets go round."""
 
     seed: int
-
-    @property
-    def key(self) -> dict[str, int]:
-        """The column that names the run."""
-        return {"seed": self.seed}
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"seed {self.seed}"
 
 
 def loop_cases() -> list[LoopCase]:
@@ -128,7 +114,7 @@ def run_loop(case: LoopCase) -> dict[str, list[Row]]:
     rounds = Rounds()
     ns2.run("mobile_ip_loop.tcl", {"seed": case.seed}, rounds.read)
     row: Row = {
-        "seed": case.seed,
+        **case.key,
         "ttl_drops": rounds.ttl_drops,
         "most_visits": max(rounds.visits.values(), default=0),
         "delivered": rounds.delivered,
@@ -137,27 +123,13 @@ def run_loop(case: LoopCase) -> dict[str, list[Row]]:
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
     speed: int
-    variant: str
+    tcp: str
     acking: str
     seed: int
-
-    @property
-    def key(self) -> dict[str, str | int]:
-        """The columns that name the run."""
-        return {
-            "speed": self.speed,
-            "tcp": self.variant,
-            "acking": self.acking,
-            "seed": self.seed,
-        }
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.variant}, {self.acking}, {self.speed} m/s, seed {self.seed}"
 
 
 def cases() -> list[Case]:
@@ -186,8 +158,8 @@ def _handoffs(case: Case, trace: Trace) -> list[Row]:
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run, and count what its trace has."""
     trace = Trace()
-    options: dict[str, str | int | float] = {
-        "variant": case.variant,
+    options: dict[str, Option] = {
+        "variant": case.tcp,
         "acking": case.acking,
         "speed": case.speed,
         "start": START_S,

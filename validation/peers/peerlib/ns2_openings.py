@@ -1,34 +1,18 @@
 """Losses at the start of a transfer, and delayed acknowledgements: every segment, from ns-2."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from peerlib import ns2
 from peerlib.ns2_drops import CONFIGURATIONS, VARIANTS, Conversation
+from peerlib.peer import Option, Run
 from peerlib.table import Row
-
-if TYPE_CHECKING:
-    from peerlib.peer import Option
 
 STOP_S = 6.0
 # After the loss of the first packet the transfer begins at 3 s.
 LAST_ROW_S = {"first": 6.0, "first_ack": 6.0, "first_and_later": 6.0}
 OTHER_LAST_ROW_S = 3.5
 # The first five describe the case and are only in its first row.
-COLUMNS = (
-    "cfg",
-    "tcp",
-    "case",
-    "drops",
-    "time",
-    "event",
-    "seqno",
-    "ack_drops",
-    "rtx",
-    "cwnd",
-    "ssthresh",
-    "dupacks",
-)
+COLUMNS = ("cfg", "tcp", "case", "drops", "time", "event", "seqno", "ack_drops", "rtx", "cwnd", "ssthresh", "dupacks")
 # Positions, counted from 0, of the packets and the acknowledgements that are lost.
 LOSSES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "none": ((), ()),
@@ -44,11 +28,11 @@ DELAYED_CASES = ("none", "first_ack", "second_and_later")
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
-    configuration: str
-    variant: str
+    cfg: str
+    tcp: str
     case: str
     delayed: bool = False
     window: int = 100
@@ -56,12 +40,8 @@ class Case:
     def label(self) -> str:
         """The name of the configuration in the table."""
         if self.window == 1:
-            return f"{self.configuration}_delayed_one"
-        return f"{self.configuration}_delayed" if self.delayed else self.configuration
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.label()} {self.variant} {self.case}"
+            return f"{self.cfg}_delayed_one"
+        return f"{self.cfg}_delayed" if self.delayed else self.cfg
 
 
 def cases() -> list[Case]:
@@ -84,42 +64,25 @@ def cases() -> list[Case]:
 
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run: its segments."""
-    steady = case.variant == "NewrenoSBS"
+    steady = case.tcp == "NewrenoSBS"
     drops, ack_drops = (" ".join(map(str, places)) for places in LOSSES[case.case])
     options: dict[str, Option] = {
-        "variant": "Newreno" if steady else case.variant,
+        "variant": "Newreno" if steady else case.tcp,
         "impatient": int(not steady),
         "drops": drops,
         "ackdrops": ack_drops,
         "delayed": int(case.delayed),
         "window": case.window,
         "stop": STOP_S,
-        **CONFIGURATIONS[case.configuration],
+        **CONFIGURATIONS[case.cfg],
     }
     conversation = Conversation()
     ns2.run("wired.tcl", options, conversation.read)
     rows: list[Row] = []
     last = LAST_ROW_S.get(case.case, OTHER_LAST_ROW_S)
+    described = {"cfg": case.label(), "tcp": case.tcp, "case": case.case, "drops": drops, "ack_drops": ack_drops}
     for _, segment in conversation.sends():
         if segment.time > last:
             break
-        described: Row = {
-            "cfg": case.label(),
-            "tcp": case.variant,
-            "case": case.case,
-            "drops": drops,
-            "ack_drops": ack_drops,
-        }
-        rows.append(
-            {
-                **(dict.fromkeys(described) if rows else described),
-                "time": f"{segment.time:.6f}",
-                "event": segment.event,
-                "seqno": segment.seqno,
-                "rtx": int(segment.retransmission),
-                "cwnd": f"{segment.cwnd:.3f}",
-                "ssthresh": segment.ssthresh,
-                "dupacks": segment.dupacks,
-            }
-        )
+        rows.append({**(dict.fromkeys(described) if rows else described), **segment.row()})
     return {"openings.csv": rows}

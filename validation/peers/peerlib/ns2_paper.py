@@ -23,11 +23,7 @@ LOAD_COLUMNS = (*LOAD_KEY, *_COLUMNS)
 LOAD_DROPS = (*LOAD_KEY, *DROP_COLUMNS)
 
 _TOPOLOGIES: dict[str, dict[str, Option]] = {
-    "chain": {
-        "nodes": 6,
-        "positions": chain_positions(6, 110),
-        "flows": "tcp 0 5 0 360",
-    },
+    "chain": {"nodes": 6, "positions": chain_positions(6, 110), "flows": "tcp 0 5 0 360"},
     "grid": {
         "nodes": 25,
         "positions": " ".join(f"{i % 5 * GRID_SPACING_M} {i // 5 * GRID_SPACING_M}" for i in range(25)),
@@ -47,22 +43,13 @@ def paper_cases() -> list[Case]:
                 where: dict[str, Option] = (
                     {"positions": layout["positions"]}
                     if mobility == "static"
-                    else {
-                        "movement": str(MOVEMENTS / f"{topology}.tcl"),
-                        "nodes": layout["nodes"],
-                    }
+                    else {"movement": str(MOVEMENTS / f"{topology}.tcl"), "nodes": layout["nodes"]}
                 )
                 options = {**where, "flows": layout["flows"], "range": 200, "seed": seed}
                 cases += [
                     Case(
                         "paper",
-                        {
-                            "topology": topology,
-                            "mobility": mobility,
-                            "routing": routing,
-                            "tcp": variant,
-                            "seed": seed,
-                        },
+                        {"topology": topology, "mobility": mobility, "routing": routing, "tcp": variant, "seed": seed},
                         {**options, "routing": routing, "variant": variant},
                         512,
                         360.0,

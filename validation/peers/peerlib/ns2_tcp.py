@@ -6,8 +6,8 @@ from pathlib import Path
 
 from peerlib import ns2
 from peerlib.ns2_trace import DROP_COLUMNS, FRAME_COLUMNS, FlowTally, Tally
-from peerlib.peer import Option
-from peerlib.table import Row, Value, rounded
+from peerlib.peer import Option, Run
+from peerlib.table import Row, rounded
 
 SEEDS = range(1, 11)
 # DSDV needs about a minute to build the routes, sometimes two, so that ten runs are too few.
@@ -52,23 +52,18 @@ FLOW_COLUMNS = (
     "first_delivery_s",
 )
 LINUX_KEY = ("tcp", "seed")
-LINUX_SENDERS = {
-    "westwood": "Linux/westwood",
-    "cubic": "Linux/cubic",
-    "Newreno": "Newreno",
-    "Sack1": "Sack1",
-}
+LINUX_SENDERS = {"westwood": "Linux/westwood", "cubic": "Linux/cubic", "Newreno": "Newreno", "Sack1": "Sack1"}
 LINUX_COLUMNS = (*LINUX_KEY, *(name for name in RUN_COLUMNS if name not in FRAME_COLUMNS))
 LINUX_DROPS = (*LINUX_KEY, *DROP_COLUMNS)
 RWP50_FLOWS = (*RWP50_KEY, *FLOW_COLUMNS)
 
 
 @dataclass(frozen=True)
-class Case:
-    """One run: its table, its key in the table, and the options of the script."""
+class Case(Run):
+    """One run: its table, its first columns there, and the options of the script."""
 
     table: str
-    key: Mapping[str, Value]
+    columns: Mapping[str, Option | None]
     options: Mapping[str, Option]
     payload: int
     # Throughput is computed over this time.
@@ -76,9 +71,10 @@ class Case:
     # Whether the trace has the frames of the MAC.
     frames: bool = True
 
-    def name(self) -> str:
-        """The text of the progress line."""
-        return " ".join(str(value) for value in self.key.values())
+    @property
+    def key(self) -> dict[str, Option | None]:
+        """The columns that name the run."""
+        return dict(self.columns)
 
 
 def chain_positions(nodes: int, spacing: int) -> str:
@@ -246,12 +242,7 @@ def run(case: Case) -> dict[str, list[Row]]:
     }
     if len(results) > 1 and case.frames:
         tables[f"{case.table}_flows.csv"] = [
-            flow_row(
-                case,
-                number,
-                result,
-                tally.flows.get((result.source, result.destination), FlowTally()),
-            )
+            flow_row(case, number, result, tally.flows.get((result.source, result.destination), FlowTally()))
             for number, result in enumerate(results)
         ]
     return tables

@@ -85,13 +85,7 @@ class Tally:
             self.drops[layer.decode(), reason.decode(), kind.decode()] += count
 
     def _on_agent(
-        self,
-        event: bytes,
-        time: float,
-        packet: bytes,
-        kind: bytes,
-        rest: bytes,
-        sent_at: dict[bytes, float],
+        self, event: bytes, time: float, packet: bytes, kind: bytes, rest: bytes, sent_at: dict[bytes, float]
     ) -> None:
         ends = _ENDS.search(rest)
         if ends is None:

@@ -75,3 +75,20 @@ def run(program: str, options: Mapping[str, Option]) -> Result:
     """Run a program and return the content of its line of JSON."""
     result: Result = json.loads(output(program, options))
     return result
+
+
+def packets(program: str, options: Mapping[str, Option]) -> tuple[list[int], float]:
+    """Run a program of stations; return the packets of each receiver, and how many frames were sent."""
+    result = run(program, options)
+    found, sent = result["packets"], result.get("sent", 0.0)
+    if not isinstance(found, list) or isinstance(sent, list):
+        raise PeerError(f"{program} printed no list of packets for {options}")
+    return found, sent
+
+
+def number(result: Result, name: str) -> float:
+    """A single number of a result."""
+    value = result[name]
+    if isinstance(value, list):
+        raise TypeError(f"expected a number, found {value}")
+    return value

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
-from peerlib.peer import Option
+from peerlib.peer import Option, Run
 from peerlib.table import Row, rounded
 
 RUNS = range(1, 4)
@@ -28,19 +28,15 @@ COLUMNS = ("configuration", "standard", "routing", "tcp", "hops", "run", "measur
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
     configuration: str
     standard: str
     routing: str
-    variant: str
+    tcp: str
     hops: int
     run: int
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.configuration} {self.standard} {self.routing} {self.variant} {self.hops} hops run {self.run}"
 
 
 def cases() -> list[Case]:
@@ -66,7 +62,7 @@ def run(case: Case) -> dict[str, list[Row]]:
             "nodes": case.hops + 1,
             "spacing": 200,
             "routing": case.routing,
-            "variant": case.variant,
+            "variant": case.tcp,
             "payload": 1460,
             "window": 32,
             "start": START_S,
@@ -75,19 +71,8 @@ def run(case: Case) -> dict[str, list[Row]]:
             "run": case.run,
             **STANDARDS[case.standard],
             **CONFIGURATIONS[case.configuration],
-            **(VEGAS if case.variant == "TcpVegas" else {}),
+            **(VEGAS if case.tcp == "TcpVegas" else {}),
         },
     )
-    goodput = result["goodput_kbps"]
-    assert not isinstance(goodput, list)
-    row: Row = {
-        "configuration": case.configuration,
-        "standard": case.standard,
-        "routing": case.routing,
-        "tcp": case.variant,
-        "hops": case.hops,
-        "run": case.run,
-        "measured_s": STOP_S - START_S,
-        "goodput_kbps": rounded(goodput),
-    }
-    return {"chains.csv": [row]}
+    goodput = rounded(ns3.number(result, "goodput_kbps"))
+    return {"chains.csv": [{**case.key, "measured_s": STOP_S - START_S, "goodput_kbps": goodput}]}

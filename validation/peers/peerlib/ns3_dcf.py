@@ -3,42 +3,26 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
-from peerlib.dcf import RATES_MBPS, SIZES, frame_cycle_us, jain_index
-from peerlib.peer import PeerError
+from peerlib.dcf import RATES_MBPS, SIZES, frame_cycle_us, jain_index, measured
+from peerlib.peer import Run
 from peerlib.table import Row, rounded
 
 RUNS = range(1, 6)
 WARM_UP_S = 1.0
-COLUMNS = (
-    "scenario",
-    "size",
-    "rate_mbps",
-    "rts",
-    "senders",
-    "run",
-    "measured_s",
-    "packets",
-    "throughput_kbps",
-    "jain",
-)
+COLUMNS = ("scenario", "size", "rate_mbps", "rts", "senders", "run", "measured_s", "packets", "throughput_kbps", "jain")
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
     scenario: str
     size: int
     rate_mbps: int
-    rts: bool
+    rts: int
     senders: int
     run: int
     measured_s: float
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        access = "RTS" if self.rts else "basic"
-        return f"{self.scenario} {self.senders} senders {self.size} B {self.rate_mbps} Mb/s {access} run {self.run}"
 
 
 def one_hop_cases() -> list[Case]:
@@ -47,7 +31,7 @@ def one_hop_cases() -> list[Case]:
         Case("onehop", size, rate, rts, 1, run, 10.0)
         for size in SIZES
         for rate in RATES_MBPS
-        for rts in (True, False)
+        for rts in (1, 0)
         for run in RUNS
     ]
 
@@ -59,39 +43,26 @@ def contention_cases() -> list[Case]:
         for senders in (2, 5, 10)
         for size in (512, 1460)
         for rate in RATES_MBPS
-        for rts in (True, False)
+        for rts in (1, 0)
         for run in RUNS
     ]
 
 
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run."""
-    result = ns3.run(
+    packets, _ = ns3.packets(
         "dcf",
         {
             "senders": case.senders,
             "payload": case.size,
             "rate": f"DsssRate{case.rate_mbps}Mbps",
-            "rts": int(case.rts),
+            "rts": case.rts,
             "interval": f"{0.8e-6 * frame_cycle_us(case.size, case.rate_mbps, case.rts):.9f}",
             "warm-up": WARM_UP_S,
             "duration": WARM_UP_S + case.measured_s,
             "run": case.run,
         },
     )
-    packets = result["packets"]
-    if not isinstance(packets, list):
-        raise PeerError(f"dcf printed no list of packets for {case.name()}")
-    row: Row = {
-        "scenario": case.scenario,
-        "size": case.size,
-        "rate_mbps": case.rate_mbps,
-        "rts": int(case.rts),
-        "senders": case.senders,
-        "run": case.run,
-        "measured_s": case.measured_s,
-        "packets": sum(packets),
-        "throughput_kbps": rounded(sum(packets) * case.size * 8 / case.measured_s / 1000),
-        "jain": rounded(jain_index(packets)),
-    }
+    counted = measured(packets, case.size, case.measured_s)
+    row = {**case.key, **counted, "jain": rounded(jain_index(packets))}
     return {"dcf.csv" if case.scenario == "onehop" else "contend.csv": [row]}

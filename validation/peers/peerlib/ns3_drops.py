@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
-from peerlib.peer import Option, PeerError
+from peerlib.peer import Option, PeerError, Run
 from peerlib.table import Row
 
 SEGMENTS = 300
@@ -19,22 +19,19 @@ COLUMNS = ("tcp", "recovery", "drops", "time", "segment", "again", "cwnd", "ssth
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
-    variant: str
+    tcp: str
     recovery: str
-    losses: tuple[int, ...]
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.variant} {self.recovery}, {len(self.losses)} lost"
+    #: Places of the data packets that the router loses.
+    drops: str
 
 
 def cases() -> list[Case]:
     """All runs, in the order of the table."""
     return [
-        Case(variant, recovery, losses)
+        Case(variant, recovery, " ".join(map(str, losses)) or "none")
         for recovery, variants in VARIANTS.items()
         for variant in variants
         for losses in LOSSES
@@ -43,13 +40,12 @@ def cases() -> list[Case]:
 
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run: its segments. A value equal to that of the previous row is left out."""
-    drops = " ".join(str(place) for place in case.losses)
     options: dict[str, Option] = {
-        "variant": case.variant,
+        "variant": case.tcp,
         "recovery": case.recovery,
         "segments": SEGMENTS,
         # The program does not accept an option without a value.
-        "drops": drops.replace(" ", ",") or "none",
+        "drops": case.drops.replace(" ", ","),
     }
     lines = ns3.output("wired", options).splitlines()
     if len(lines) < SEGMENTS:
@@ -62,9 +58,9 @@ def run(case: Case) -> dict[str, list[Row]]:
         first = not rows
         rows.append(
             {
-                "tcp": case.variant.removeprefix("Tcp") if first else None,
+                "tcp": case.tcp.removeprefix("Tcp") if first else None,
                 "recovery": case.recovery if first else None,
-                "drops": (drops or "none") if first else None,
+                "drops": case.drops if first else None,
                 "time": time,
                 "segment": segment,
                 "again": "1" if again == "1" else None,

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
+from peerlib.dcf import measured
 from peerlib.ns3_ofdm import PAYLOAD, WARM_UP_S
-from peerlib.peer import Option, PeerError
-from peerlib.table import Row, rounded
+from peerlib.peer import Option, Run
+from peerlib.table import Row
 
 #: The categories of each station, with bars between the stations.
 STATIONS = (
@@ -22,28 +23,20 @@ AGGREGATES_COLUMNS = ("bandwidth_mhz", "mode", "run", "measured_s", "packets", "
 
 
 @dataclass(frozen=True)
-class Shares:
+class Shares(Run):
     """One run of saturated categories."""
 
     stations: str
     run: int
 
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.stations} run {self.run}"
-
 
 @dataclass(frozen=True)
-class Aggregate:
+class Aggregate(Run):
     """One run of a station whose frames have several MPDUs."""
 
     bandwidth_mhz: int
     mcs: int
     run: int
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"mcs{self.mcs} of {self.bandwidth_mhz} MHz run {self.run}"
 
 
 def shares_cases() -> list[Shares]:
@@ -54,18 +47,6 @@ def shares_cases() -> list[Shares]:
 def aggregate_cases() -> list[Aggregate]:
     """Every mode of one stream on two channels."""
     return [Aggregate(it[0], mcs, run) for it in CHANNELS for mcs in range(8) for run in range(1, 3)]
-
-
-def _packets(options: dict[str, Option], case: Shares | Aggregate) -> list[int]:
-    packets = ns3.run("ofdm", options)["packets"]
-    if not isinstance(packets, list):
-        raise PeerError(f"ofdm printed no list of packets for {case.name()}")
-    return packets
-
-
-def _measured(packets: int, measured_s: float) -> Row:
-    throughput = rounded(packets * PAYLOAD * 8 / measured_s / 1000)
-    return {"measured_s": measured_s, "packets": packets, "throughput_kbps": throughput}
 
 
 def run_shares(case: Shares) -> dict[str, list[Row]]:
@@ -80,9 +61,9 @@ def run_shares(case: Shares) -> dict[str, list[Row]]:
         "duration": WARM_UP_S + measured_s,
         "run": case.run,
     }
+    packets, _ = ns3.packets("ofdm", options)
     rows: list[Row] = [
-        {"stations": case.stations, "flow": flow, "run": case.run, **_measured(packets, measured_s)}
-        for flow, packets in enumerate(_packets(options, case))
+        {**case.key, "flow": flow, **measured([count], PAYLOAD, measured_s)} for flow, count in enumerate(packets)
     ]
     return {"edca_shares.csv": rows}
 
@@ -104,6 +85,6 @@ def run_aggregate(case: Aggregate) -> dict[str, list[Row]]:
         "duration": WARM_UP_S + measured_s,
         "run": case.run,
     }
-    [packets] = _packets(options, case)
+    packets, _ = ns3.packets("ofdm", options)
     row: Row = {"bandwidth_mhz": case.bandwidth_mhz, "mode": f"mcs{case.mcs}", "run": case.run}
-    return {"edca_aggregates.csv": [{**row, **_measured(packets, measured_s)}]}
+    return {"edca_aggregates.csv": [{**row, **measured(packets, PAYLOAD, measured_s)}]}

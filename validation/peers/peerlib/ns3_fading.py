@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
-from peerlib.peer import Option, PeerError
-from peerlib.table import Row, rounded
+from peerlib.dcf import measured
+from peerlib.peer import Option, Run
+from peerlib.table import Row
 
 PAYLOAD = 972
 WARM_UP_S = 1.0
@@ -29,20 +30,16 @@ RATES_COLUMNS = ("fading", "standard", "control", "metres", "run", "measured_s",
 
 
 @dataclass(frozen=True)
-class Delivery:
+class Delivery(Run):
     """One run of broadcasts."""
 
     fading: str
     rate_mbps: int
     metres: int
 
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.fading} {self.rate_mbps} Mb/s over {self.metres} m"
-
 
 @dataclass(frozen=True)
-class Control:
+class Control(Run):
     """One run of a saturated link."""
 
     fading: str
@@ -50,10 +47,6 @@ class Control:
     control: str
     metres: int
     run: int
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.control} of 802.11{self.standard} under {self.fading} over {self.metres} m run {self.run}"
 
 
 def delivery_cases() -> list[Delivery]:
@@ -78,18 +71,11 @@ def control_cases() -> list[Control]:
     ]
 
 
-def _packets(options: dict[str, Option], name: str) -> tuple[int, float]:
-    result = ns3.run("ofdm", {"payload": PAYLOAD, **options})
-    packets, sent = result["packets"], result["sent"]
-    if not isinstance(packets, list) or isinstance(sent, list):
-        raise PeerError(f"ofdm printed no list of packets for {name}")
-    return packets[0], sent
-
-
 def run_delivery(case: Delivery) -> dict[str, list[Row]]:
     """Make one run of broadcasts."""
     interval_s = 0.003
     options: dict[str, Option] = {
+        "payload": PAYLOAD,
         "mode": f"OfdmRate{case.rate_mbps}Mbps",
         "broadcast": 1,
         "distance": case.metres,
@@ -98,15 +84,8 @@ def run_delivery(case: Delivery) -> dict[str, list[Row]]:
         "warm-up": WARM_UP_S,
         "duration": WARM_UP_S + FRAMES * interval_s,
     }
-    arrived, sent = _packets(options, case.name())
-    row: Row = {
-        "fading": case.fading,
-        "rate_mbps": case.rate_mbps,
-        "metres": case.metres,
-        "frames": int(sent),
-        "arrived": arrived,
-    }
-    return {"fading.csv": [row]}
+    [arrived], sent = ns3.packets("ofdm", options)
+    return {"fading.csv": [{**case.key, "frames": int(sent), "arrived": arrived}]}
 
 
 def run_control(case: Control) -> dict[str, list[Row]]:
@@ -114,6 +93,7 @@ def run_control(case: Control) -> dict[str, list[Row]]:
     warm_up_s, measured_s = 2.0, 4.0
     aggregates = "A-MPDU" in case.standard
     options: dict[str, Option] = {
+        "payload": PAYLOAD,
         "standard": case.standard[0],
         "ampdu": 65535 if aggregates else 0,
         "distance": case.metres,
@@ -127,15 +107,5 @@ def run_control(case: Control) -> dict[str, list[Row]]:
         "run": case.run,
         **CONTROLS[case.control],
     }
-    packets, _ = _packets(options, case.name())
-    row: Row = {
-        "fading": case.fading,
-        "standard": case.standard,
-        "control": case.control,
-        "metres": case.metres,
-        "run": case.run,
-        "measured_s": measured_s,
-        "packets": packets,
-        "throughput_kbps": rounded(packets * PAYLOAD * 8 / measured_s / 1000),
-    }
-    return {"fading_rates.csv": [row]}
+    packets, _ = ns3.packets("ofdm", options)
+    return {"fading_rates.csv": [{**case.key, **measured(packets[:1], PAYLOAD, measured_s)}]}

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 from peerlib import ns3
-from peerlib.dcf import jain_index
-from peerlib.peer import Option, PeerError
+from peerlib.dcf import jain_index, measured
+from peerlib.peer import Option, Run
 from peerlib.table import Row, rounded
 
 PAYLOAD = 1472
@@ -45,7 +45,7 @@ RATES_COLUMNS = ("standard", "control", "snr_db", "run", "measured_s", "packets"
 
 
 @dataclass(frozen=True)
-class Control:
+class Control(Run):
     """One run of a saturated link under rate control."""
 
     standard: str
@@ -53,34 +53,22 @@ class Control:
     snr_db: float
     run: int
 
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.control} of 802.11{self.standard} at {self.snr_db} dB run {self.run}"
-
 
 @dataclass(frozen=True)
-class Contention:
+class Contention(Run):
     """One run of saturated senders."""
 
     rate_mbps: int
     senders: int
     run: int
 
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.senders} senders {self.rate_mbps} Mb/s run {self.run}"
-
 
 @dataclass(frozen=True)
-class Loss:
+class Loss(Run):
     """One run of broadcasts."""
 
     mode: str
     snr_db: float
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.mode} at {self.snr_db} dB"
 
 
 def contention_cases() -> list[Contention]:
@@ -104,14 +92,6 @@ def control_cases() -> list[Control]:
     ]
 
 
-def _packets(options: dict[str, Option], name: str) -> tuple[list[int], float]:
-    result = ns3.run("ofdm", options)
-    packets, sent = result["packets"], result["sent"]
-    if not isinstance(packets, list) or isinstance(sent, list):
-        raise PeerError(f"ofdm printed no list of packets for {name}")
-    return packets, sent
-
-
 def run_contention(case: Contention) -> dict[str, list[Row]]:
     """Make one run of saturated senders."""
     bits = 4 * case.rate_mbps
@@ -128,17 +108,9 @@ def run_contention(case: Contention) -> dict[str, list[Row]]:
         "duration": WARM_UP_S + measured_s,
         "run": case.run,
     }
-    packets, _ = _packets(options, case.name())
-    row: Row = {
-        "rate_mbps": case.rate_mbps,
-        "senders": case.senders,
-        "run": case.run,
-        "measured_s": measured_s,
-        "packets": sum(packets),
-        "throughput_kbps": rounded(sum(packets) * PAYLOAD * 8 / measured_s / 1000),
-        "jain": rounded(jain_index(packets)),
-    }
-    return {"ofdm.csv": [row]}
+    packets, _ = ns3.packets("ofdm", options)
+    counted = measured(packets, PAYLOAD, measured_s)
+    return {"ofdm.csv": [{**case.key, **counted, "jain": rounded(jain_index(packets))}]}
 
 
 # Noise of 20 MHz at 290 K with a noise figure of 7 dB.
@@ -160,17 +132,8 @@ def run_control(case: Control) -> dict[str, list[Row]]:
         "duration": warm_up_s + measured_s,
         "run": case.run,
     }
-    packets, _ = _packets(options, case.name())
-    row: Row = {
-        "standard": case.standard,
-        "control": case.control,
-        "snr_db": case.snr_db,
-        "run": case.run,
-        "measured_s": measured_s,
-        "packets": sum(packets),
-        "throughput_kbps": rounded(sum(packets) * RATES_PAYLOAD * 8 / measured_s / 1000),
-    }
-    return {"rates.csv": [row]}
+    packets, _ = ns3.packets("ofdm", options)
+    return {"rates.csv": [{**case.key, **measured(packets, RATES_PAYLOAD, measured_s)}]}
 
 
 def run_loss(case: Loss) -> dict[str, list[Row]]:
@@ -185,7 +148,7 @@ def run_loss(case: Loss) -> dict[str, list[Row]]:
         "warm-up": WARM_UP_S,
         "duration": WARM_UP_S + FRAMES * interval_s,
     }
-    packets, sent = _packets(options, case.name())
+    packets, sent = ns3.packets("ofdm", options)
     row: Row = {
         "rate_mbps": int(case.mode.removeprefix("OfdmRate").removesuffix("Mbps")),
         "snr_db": case.snr_db,

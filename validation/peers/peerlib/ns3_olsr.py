@@ -3,36 +3,22 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
+from peerlib.peer import Run
 from peerlib.table import Row
 
 MEASURE_S = 30
 STOP_S = 90
-COLUMNS = (
-    "graph",
-    "nodes",
-    "reach",
-    "seed",
-    "links",
-    "routes",
-    "hops",
-    "longest",
-    "packets_per_s",
-    "bytes_per_s",
-)
+COLUMNS = ("graph", "nodes", "reach", "seed", "links", "routes", "hops", "longest", "packets_per_s", "bytes_per_s")
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One graph."""
 
     graph: str
     nodes: int
     reach: int
     seed: int
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.graph} of {self.nodes} nodes, seed {self.seed}"
 
 
 def cases() -> list[Case]:
@@ -55,18 +41,4 @@ def run(case: Case) -> dict[str, list[Row]]:
             "duration": STOP_S,
         },
     )
-    row: Row = {
-        "graph": case.graph,
-        "nodes": case.nodes,
-        "reach": case.reach,
-        "seed": case.seed,
-        **{name: _number(result[name]) for name in COLUMNS[4:]},
-    }
-    return {"olsr.csv": [row]}
-
-
-def _number(value: float | list[int]) -> float:
-    """A single number of a result."""
-    if isinstance(value, list):
-        raise TypeError(f"expected a number, found {value}")
-    return value
+    return {"olsr.csv": [{**case.key, **{name: ns3.number(result, name) for name in COLUMNS[4:]}}]}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peerlib import ns3
-from peerlib.peer import Option
+from peerlib.peer import Option, Run
 from peerlib.table import Row
 
 INPUTS = Path(__file__).resolve().parent.parent.parent / "inputs" / "rwp50"
@@ -32,15 +32,11 @@ COLUMNS = ("scenario", "run", *MEASURED)
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
     scenario: str
     run: int
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.scenario} run {self.run}"
 
 
 def cases() -> list[Case]:
@@ -56,12 +52,7 @@ def _options(case: Case, folder: Path) -> dict[str, Option]:
     movement = INPUTS / f"movement_{case.run:02}.tcl"
     if case.scenario == "moving":
         traffic = INPUTS / f"traffic_{case.run:02}.txt"
-        return {
-            "nodes": 50,
-            "movement": str(movement),
-            "traffic": str(traffic),
-            "duration": MOVING[1],
-        }
+        return {"nodes": 50, "movement": str(movement), "traffic": str(traffic), "duration": MOVING[1]}
     # The places at the start, without the commands that move the nodes.
     places = [line for line in movement.read_text().splitlines() if " set " in line]
     still = folder / "still.tcl"
@@ -84,12 +75,7 @@ def run(case: Case) -> dict[str, list[Row]]:
                 **_options(case, Path(folder)),
             },
         )
-    row: dict[str, str | int | float | None] = {"scenario": case.scenario, "run": case.run}
-    for name in MEASURED:
-        value = result[name]
-        if isinstance(value, list):
-            raise TypeError(f"expected a number, found {value}")
-        row[name] = value
+    row: dict[str, Option | None] = {**case.key, **{name: ns3.number(result, name) for name in MEASURED}}
     # Quantities without a meaning in a scenario are empty.
     if case.scenario == "rest":
         row["goodput_kbps"] = row["data_hops"] = None

@@ -3,21 +3,18 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
+from peerlib.peer import Run
 from peerlib.table import Row
 
 COLUMNS = ("discipline", "case", "fates")
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
     discipline: str
-    number: int
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.discipline}, case {self.number}"
+    case: int
 
 
 def cases() -> list[Case]:
@@ -27,5 +24,5 @@ def cases() -> list[Case]:
 
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run: the packets with their fates, in one row."""
-    fates = ns3.output("queues", {"discipline": case.discipline, "case": case.number}).strip()
-    return {"queues.csv": [{"discipline": case.discipline, "case": case.number, "fates": fates}]}
+    fates = ns3.output("queues", {"discipline": case.discipline, "case": case.case}).strip()
+    return {"queues.csv": [{**case.key, "fates": fates}]}

@@ -3,41 +3,25 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
-from peerlib.peer import Option
+from peerlib.peer import Option, Run
 from peerlib.table import Row
 
 RUNS = range(1, 6)
 START_S = 20
 STOP_S = 80
 # In w32 the send buffer limits the window, as in ns-2's runs; nosack has classic recovery.
-CONFIGURATIONS: dict[str, dict[str, Option]] = {
-    "w32": {"window": 32, "sack": 1},
-    "nosack": {"window": 0, "sack": 0},
-}
-COLUMNS = (
-    "configuration",
-    "hops",
-    "tcp",
-    "run",
-    "measured_s",
-    "goodput_kbps",
-    "frames_sent",
-    "events",
-)
+CONFIGURATIONS: dict[str, dict[str, Option]] = {"w32": {"window": 32, "sack": 1}, "nosack": {"window": 0, "sack": 0}}
+COLUMNS = ("configuration", "hops", "tcp", "run", "measured_s", "goodput_kbps", "frames_sent", "events")
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
     configuration: str
     hops: int
-    variant: str
+    tcp: str
     run: int
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.configuration} {self.hops} hops {self.variant} run {self.run}"
 
 
 def cases() -> list[Case]:
@@ -59,7 +43,7 @@ def run(case: Case) -> dict[str, list[Row]]:
             "nodes": case.hops + 1,
             "spacing": 200,
             "rate": "DsssRate2Mbps",
-            "variant": case.variant,
+            "variant": case.tcp,
             "payload": 1460,
             "start": START_S,
             "measure": START_S,
@@ -68,11 +52,5 @@ def run(case: Case) -> dict[str, list[Row]]:
             **CONFIGURATIONS[case.configuration],
         },
     )
-    row: Row = {
-        "configuration": case.configuration,
-        "hops": case.hops,
-        "tcp": case.variant,
-        "run": case.run,
-        **{name: value for name, value in result.items() if name in COLUMNS and not isinstance(value, list)},
-    }
-    return {"hops.csv": [row]}
+    found = {name: ns3.number(result, name) for name in COLUMNS[4:]}
+    return {"hops.csv": [{**case.key, **found}]}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
+from peerlib.peer import Run
 from peerlib.table import Row
 
 DURATION_S = 120
@@ -12,14 +13,10 @@ COLUMNS = ("tcp", "second", "sent", "again", "cwnd")
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Run):
     """One run."""
 
     variant: str
-
-    def name(self) -> str:
-        """The text of the progress line."""
-        return f"{self.variant}, {DURATION_S} s"
 
 
 def cases() -> list[Case]:
