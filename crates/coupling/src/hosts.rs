@@ -12,7 +12,7 @@ use hopyard_model::packet::ETHERNET;
 use hopyard_model::world::{InjectError, Spec, Watch, World};
 use hopyard_wire::hwsim::FromKernel;
 
-use crate::radios::{Fate, Radios, Sent, Wireless};
+use crate::radios::{Fate, PendingFrame, Radios, Wireless};
 use crate::stations::{Station, Stations, receiver};
 
 /// The type of IPv4 in an Ethernet header.
@@ -140,7 +140,7 @@ impl<P: Probe> Hosts<P> {
     }
 
     /// A station's frame goes to the MAC of its node.
-    fn send_mpdu(&mut self, at: Time, sent: Sent) -> Result<(), NetworkError> {
+    fn send_mpdu(&mut self, at: Time, sent: PendingFrame) -> Result<(), NetworkError> {
         let node = self.nodes[sent.kernel];
         let Some(radios) = &mut self.radios else { return Ok(()) };
         let begin = radios.begin(&sent, at);

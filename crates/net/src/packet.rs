@@ -22,7 +22,7 @@ use hopyard_wire::{WireError, dsr};
 use strum::{IntoStaticStr, VariantArray};
 
 pub use hopyard_wire::dsr::MOST_ADDRESSES;
-pub use hopyard_wire::{Carrier, Datagram, Part};
+pub use hopyard_wire::{Carrier, Datagram, MessagePart};
 
 pub use self::classes::Classes;
 pub use self::dscp::Dscp;
@@ -205,7 +205,7 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
     fn kind(&self) -> &'static str;
 
     /// As [`Datagram::parts`].
-    fn parts(&self, each: &mut dyn FnMut(Part));
+    fn parts(&self, each: &mut dyn FnMut(MessagePart));
 
     /// As [`Datagram::kinds`].
     fn kinds(&self, each: &mut dyn FnMut(&'static str));
@@ -233,7 +233,7 @@ impl<M: Datagram<Address>> Message for M {
         Datagram::kind(self)
     }
 
-    fn parts(&self, each: &mut dyn FnMut(Part)) {
+    fn parts(&self, each: &mut dyn FnMut(MessagePart)) {
         Datagram::parts(self, each);
     }
 
@@ -286,7 +286,7 @@ impl RoutingMessage {
     }
 
     /// Names the messages of a packet that carries several ones (see [`Datagram::parts`]).
-    pub fn parts(&self, each: &mut dyn FnMut(Part)) {
+    pub fn parts(&self, each: &mut dyn FnMut(MessagePart)) {
         self.0.parts(each);
     }
 

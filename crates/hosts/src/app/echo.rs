@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::application::packet_or_stop;
 use super::cbr::check_packet_size;
-use super::{Application, Change, Facts, Offer, Period};
+use super::{Application, ApplicationFacts, Change, Offer, Period};
 use crate::params::{self, Fault};
 
 /// Parameters of an echo.
@@ -40,7 +40,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl ApplicationFacts for Params {
     fn packet_size(&self) -> Option<u64> {
         Some(self.size.count())
     }

@@ -23,7 +23,7 @@ use super::application::packet_or_stop;
 use super::input::Input;
 use super::law::{Law, check_size};
 use super::object::{Kind, Object};
-use super::{Application, Change, Facts, Offer, Period};
+use super::{Application, ApplicationFacts, Change, Offer, Period};
 use crate::params::{self, Fault, Unused, unused_where};
 
 /// When a client opens a connection.
@@ -101,7 +101,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl ApplicationFacts for Params {
     const HAS_OBJECTS: bool = true;
     const NEEDS_TCP: bool = true;
 

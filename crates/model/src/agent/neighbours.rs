@@ -24,7 +24,7 @@ use hopyard_wire::WireError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{Agent, Facts};
+use super::protocol::{Agent, AgentFacts};
 use super::site::Site;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
@@ -108,7 +108,7 @@ impl Datagram<Address> for Hello {
 /// The UDP port: one of the dynamic ports, which are assigned to nobody (RFC 6335 §6).
 const PORT: u16 = 49_269;
 
-impl Facts for Params {
+impl AgentFacts for Params {
     const MESSAGES: &'static [&'static str] = &["HELLO"];
     const PORTS: &'static [u16] = &[PORT];
 }

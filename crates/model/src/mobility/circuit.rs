@@ -8,7 +8,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BuildError, Facts, Leg, Mobility, Nodes, Position};
+use super::{BuildError, Leg, Mobility, MobilityFacts, Nodes, Position};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -111,7 +111,7 @@ impl Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     const OWN_START: bool = true;
 
     fn script(&self) -> Vec<super::Step> {

@@ -15,7 +15,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Area, BuildError, Facts, Leg, Mobility, Nodes, Position};
+use super::{Area, BuildError, Leg, Mobility, MobilityFacts, Nodes, Position};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -105,7 +105,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     const OWN_START: bool = true;
 
     fn area(&self) -> Option<Area> {

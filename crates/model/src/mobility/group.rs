@@ -15,7 +15,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::sum::Sum;
-use super::{BuildError, Facts, Leg, Membership, Mobility, Nodes, Position};
+use super::{BuildError, Leg, Membership, Mobility, MobilityFacts, Nodes, Position};
 use crate::address::NodeId;
 use crate::params;
 
@@ -178,7 +178,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     fn membership(&self) -> Option<Membership> {
         Some(Membership { leader: self.leader.node(), offset: self.offset.metres(), is_rigid: true })
     }

@@ -21,7 +21,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Area, BuildError, Facts, Leg, Mobility, Nodes, Position};
+use super::{Area, BuildError, Leg, Mobility, MobilityFacts, Nodes, Position};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -206,7 +206,7 @@ pub fn mean_leg_in_box(sides: [f64; 3]) -> f64 {
     sum
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     const OWN_START: bool = true;
 
     fn area(&self) -> Option<Area> {

@@ -14,7 +14,7 @@ use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Connectivity, Facts, Oracular, Routes, Routing};
+use super::{Connectivity, Oracular, Routes, Routing, RoutingFacts};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{Packet, PacketId};
@@ -41,7 +41,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const REPORTS_BREAKS: bool = true;
     const CROSSES_WIRES: bool = true;
 

@@ -16,7 +16,7 @@ use crate::params::Params;
 pub const SETTLED: Span = Span::from_secs(6);
 
 /// What the checks of a scenario, the tables of results and a node ask about a protocol with these parameters.
-pub trait Facts: Params {
+pub trait RoutingFacts: Params {
     /// The types of its messages, as [`Message::kind`](crate::packet::Message::kind) and the parts of a message name
     /// them.
     const MESSAGES: &'static [&'static str] = &[];
@@ -217,7 +217,8 @@ pub trait Routing: Routes + Deadline {
     fn on_heard(&mut self, _packet: PacketId, _from: Address, _cx: &mut Context) {}
 
     /// A packet of any kind was decoded that neighbour `from` sent to neighbour `to`. The packet is a copy on loan: the
-    /// protocol reads it, and leaves it where it is. Only protocols that ask for it are called ([`Facts::overhears`]).
+    /// protocol reads it, and leaves it where it is. Only protocols that ask for it are called
+    /// ([`RoutingFacts::overhears`]).
     fn on_overheard(&mut self, _packet: PacketId, _from: Address, _to: Address, _cx: &mut Context) {}
 
     /// The MAC gave up sending `packet` to `next_hop`, for a reason. The protocol owns the packet now.

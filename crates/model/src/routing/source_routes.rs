@@ -17,7 +17,7 @@ use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AfterOptions, Connectivity, Facts, Oracular, Prescribed, Routes, Routing};
+use super::{AfterOptions, Connectivity, Oracular, Prescribed, Routes, Routing, RoutingFacts};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{DsrOption, MOST_ADDRESSES, Packet, PacketId, SourceRoute};
@@ -69,7 +69,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["source_route"];
     const CROSSES_WIRES: bool = true;
 

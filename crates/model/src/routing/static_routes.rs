@@ -15,7 +15,7 @@ use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Connectivity, Facts, Oracular, Prescribed, Routes, Routing};
+use super::{Connectivity, Oracular, Prescribed, Routes, Routing, RoutingFacts};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{Packet, PacketId};
@@ -104,7 +104,7 @@ impl Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const CROSSES_WIRES: bool = true;
 
     fn reaches_wires(&self) -> bool {

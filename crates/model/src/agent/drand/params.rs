@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::message::{ENTRY, HELLO, PORT};
-use crate::agent::protocol::Facts;
+use crate::agent::protocol::AgentFacts;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault};
 
@@ -116,7 +116,7 @@ impl Params {
     }
 }
 
-impl Facts for Params {
+impl AgentFacts for Params {
     const MESSAGES: &'static [&'static str] =
         &["HELLO", "request", "grant", "reject", "fail", "release", "two_hop_release"];
     const PORTS: &'static [u16] = &[PORT];

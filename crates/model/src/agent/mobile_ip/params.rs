@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::PORT;
 use crate::agent::Keys;
-use crate::agent::protocol::{Doubt, Facts, ICMP};
+use crate::agent::protocol::{AgentFacts, Doubt, ICMP};
 use crate::packet::Form;
 use crate::params::{self, Fault, Metric, NS2, RFC, Unused, unused_where};
 
@@ -222,7 +222,7 @@ const METRICS: [Metric; 6] = {
     ]
 };
 
-impl Facts for Params {
+impl AgentFacts for Params {
     const MESSAGES: &'static [&'static str] = &["ADVERTISEMENT", "SOLICITATION", "REQUEST", "REPLY", "UNREACHABLE"];
     const PORTS: &'static [u16] = &[ICMP, PORT];
 

@@ -592,7 +592,7 @@ impl Timing {
     /// # Panics
     /// When the parameters are impossible.
     #[must_use]
-    pub fn with_rates(mut self, rates: rate_control::Plan<'_>) -> Self {
+    pub fn with_rates(mut self, rates: rate_control::Setup<'_>) -> Self {
         if rates.config.is_fixed() {
             return self;
         }

@@ -320,7 +320,7 @@ impl Timing {
 
     /// The same under a rate control.
     #[must_use]
-    pub fn with_rates(self, rates: rate_control::Plan<'_>) -> Self {
+    pub fn with_rates(self, rates: rate_control::Setup<'_>) -> Self {
         Self { dcf: self.dcf.with_rates(rates), ..self }
     }
 

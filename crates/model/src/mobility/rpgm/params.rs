@@ -5,7 +5,7 @@ use hopyard_engine::units::{Coordinate, Distance, Speed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::mobility::{Area, Facts, Grouping};
+use crate::mobility::{Area, Grouping, MobilityFacts};
 use crate::params::{self, Fault, Metric, RFC, Unused, unused_where};
 
 /// The area, the groups, and how they move.
@@ -174,7 +174,7 @@ impl Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     const OWN_START: bool = true;
 
     const METRICS: &'static [Metric] = &[

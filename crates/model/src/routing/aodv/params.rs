@@ -11,7 +11,7 @@ use super::message::{AodvMessage, Reply};
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 pub use crate::routing::common::{Auto, LinkDetection};
-use crate::routing::{Facts, MostHops};
+use crate::routing::{MostHops, RoutingFacts};
 
 /// The longest wait of a HELLO in the interface queue and for the medium.
 const HELLO_QUEUEING: Span = Span::from_millis(50);
@@ -337,7 +337,7 @@ impl params::Params for Params {
     const FOR_WIRES: &'static [&'static str] = &["to_gateway", "locality"];
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["RREQ", "RREP", "RREP-I", "RERR", "RREP-ACK", "HELLO"];
     const REPORTS_BREAKS: bool = true;
     const NUMBERED_BY_NS2: bool = false;

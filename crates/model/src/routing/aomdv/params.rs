@@ -11,7 +11,7 @@ use crate::address::Address;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 use crate::routing::common::LinkDetection;
-use crate::routing::{Facts, MostHops};
+use crate::routing::{MostHops, RoutingFacts};
 
 /// Whose procedures are followed where they differ in more than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -267,7 +267,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["RREQ", "RREP", "RERR", "HELLO"];
     const REPORTS_BREAKS: bool = true;
 

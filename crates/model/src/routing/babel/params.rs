@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::message::{HEADER, INFINITY};
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, Unused, unused_where};
-use crate::routing::Facts;
+use crate::routing::RoutingFacts;
 use crate::routing::common::Auto;
 
 /// How the part of the Hellos that arrive is estimated from the last 16.
@@ -208,7 +208,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["HELLO", "IHU", "UPDATE", "REQUEST", "SEQNO_REQUEST"];
     const REPORTS_BREAKS: bool = true;
     const CROSSES_WIRES: bool = true;

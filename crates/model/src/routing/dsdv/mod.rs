@@ -42,7 +42,7 @@ use std::net::Ipv4Addr;
 
 use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 
-use super::{Facts as _, Networks, Routes, Routing};
+use super::{Networks, Routes, Routing, RoutingFacts as _};
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Action, Context, DropReason, Origin, RouteChange};
 use crate::packet::{Body, Packet, PacketId, RoutingMessage};

@@ -9,7 +9,7 @@ use super::message::Update;
 use crate::address::Prefix;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
-use crate::routing::{Facts, MostHops};
+use crate::routing::{MostHops, RoutingFacts};
 
 /// Whose procedures are followed where they differ in more than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -183,7 +183,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["full_dump", "incremental"];
     const REPORTS_BREAKS: bool = true;
 

@@ -9,7 +9,7 @@ use crate::address::Prefix;
 use crate::packet::DsrOption;
 use crate::packet::MOST_ADDRESSES;
 use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
-use crate::routing::{Facts, MostHops};
+use crate::routing::{MostHops, RoutingFacts};
 
 /// Whose procedures are followed where they differ in more than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -268,7 +268,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &DsrOption::KINDS;
     const REPORTS_BREAKS: bool = true;
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::Prefix;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
-use crate::routing::Facts;
+use crate::routing::RoutingFacts;
 use crate::routing::common::Auto;
 
 /// What makes a path short.
@@ -236,7 +236,7 @@ impl params::Params for Params {
 /// The longest time that Vtime can tell (RFC 3626 §18.3).
 const LONGEST: Span = Span::from_secs(3968);
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["HELLO", "TC", "MID", "HNA", "OTHER", "OLSR"];
     const REPORTS_BREAKS: bool = true;
     const CHOOSES_RELAYS: bool = true;
