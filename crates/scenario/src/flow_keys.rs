@@ -238,9 +238,7 @@ impl Params for Flows {
 
     fn check(&self) -> Result<(), Fault> {
         check_label(&self.label)?;
-        if !(0.0..=1.0).contains(&self.share) {
-            return Err(Fault::new("share", format!("expected a share from 0 to 1, found {}", self.share)));
-        }
+        Fault::unless("share", self.share, |it| (0.0..=1.0).contains(&it), "a share from 0 to 1")?;
         if self.share > 0.0 && self.random > 0 {
             let problem = format!("expected either `random` or `share`, found {} and {}", self.random, self.share);
             return Err(Fault::new("share", problem));

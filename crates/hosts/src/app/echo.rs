@@ -33,9 +33,7 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         check_packet_size(self.size).map_err(|fault| Fault { parameter: "size", ..fault })?;
-        if self.interval < Span::from_micros(1) {
-            return Err(Fault::new("interval", format!("expected at least 1 us, found {}", self.interval)));
-        }
+        Fault::unless("interval", self.interval, |it| it >= Span::from_micros(1), "at least 1 us")?;
         Ok(())
     }
 }

@@ -86,9 +86,7 @@ impl params::Params for Params {
         check_size("request", &self.request)?;
         check_size("answer", &self.answer)?;
         check_size("part", &self.part)?;
-        if self.pipelining == 0 {
-            return Err(Fault::new("pipelining", "expected at least 1, found 0"));
-        }
+        Fault::unless("pipelining", self.pipelining, |it| it > 0, "at least 1")?;
         if self.connection == Connection::Each && self.pipelining > 1 {
             let problem = format!("expected 1 with `connection = \"each\"`, found {}", self.pipelining);
             return Err(Fault::new("pipelining", problem));

@@ -53,9 +53,7 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.interval < Span::from_millis(1) {
-            return Err(Fault::new("interval", format!("expected at least 1 ms, found {}", self.interval)));
-        }
+        Fault::unless("interval", self.interval, |it| it >= Span::from_millis(1), "at least 1 ms")?;
         params::check_jitter("jitter", self.jitter, "interval", self.interval)?;
         if self.hold < self.interval {
             return Err(Fault::new(

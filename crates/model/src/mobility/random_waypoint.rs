@@ -88,13 +88,9 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         for (name, length) in [("width", self.width), ("height", self.height)] {
-            if length.metres() <= 0.0 {
-                return Err(Fault::new(name, format!("expected a length above zero, found {length}")));
-            }
+            Fault::unless(name, length, |it| it.metres() > 0.0, "a length above zero")?;
         }
-        if self.top < self.bottom {
-            return Err(Fault::new("top", format!("expected at least `bottom` ({}), found {}", self.bottom, self.top)));
-        }
+        Fault::unless("top", self.top, |it| it >= self.bottom, format_args!("at least `bottom` ({})", self.bottom))?;
         if self.speed_min.metres_per_second() <= 0.0 {
             return Err(Fault::new(
                 "speed_min",

@@ -235,9 +235,7 @@ impl Params for Linux {
             let (least, most) = (MEMORY.start(), MEMORY.end());
             return Err(Fault::new("memory", format!("expected {least} to {most} MiB, found {}", self.memory)));
         }
-        if self.sample < FINEST {
-            return Err(Fault::new("sample", format!("expected at least {FINEST}, found {}", self.sample)));
-        }
+        Fault::unless("sample", self.sample, |it| it >= FINEST, format_args!("at least {FINEST}"))?;
         if LinuxRouting::parse(&self.routing).is_none() || self.routing.contains(char::is_control) {
             let names = LinuxRouting::NAMES.map(|it| format!("\"{it}\"")).join(", ");
             let message = format!("expected {names} or a command with quotes in pairs, found \"{}\"", self.routing);

@@ -151,21 +151,15 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(self.c > 0.0 && self.c.is_finite()) {
-            return Err(Fault::new("c", format!("expected a number above 0, found {}", self.c)));
-        }
-        if !(self.beta > 0.0 && self.beta < 1.0) {
-            return Err(Fault::new("beta", format!("expected a number between 0 and 1, found {}", self.beta)));
-        }
+        Fault::unless("c", self.c, |it| it > 0.0 && it.is_finite(), "a number above 0")?;
+        Fault::unless("beta", self.beta, |it| it > 0.0 && it < 1.0, "a number between 0 and 1")?;
         if (self.hystart == hystart::Choice::Classic) != (self.growth == Growth::Linux)
             && self.hystart != hystart::Choice::Off
         {
             let expected = if self.growth == Growth::Linux { "classic" } else { "plus_plus" };
             return Err(Fault::new("hystart", format!("expected \"{expected}\" or \"off\" with this growth")));
         }
-        if self.slow_start_limit == 0 {
-            return Err(Fault::new("slow_start_limit", "expected at least 1, found 0"));
-        }
+        Fault::unless("slow_start_limit", self.slow_start_limit, |it| it > 0, "at least 1")?;
         self.hystart().check([
             "hystart_min_threshold",
             "hystart_max_threshold",

@@ -65,15 +65,11 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(self.alpha >= 0.0 && self.alpha.is_finite()) {
-            return Err(Fault::new("alpha", format!("expected a number of segments, found {}", self.alpha)));
-        }
+        Fault::unless("alpha", self.alpha, |it| it >= 0.0 && it.is_finite(), "a number of segments")?;
         if !(self.beta >= self.alpha && self.beta.is_finite()) {
             return Err(Fault::new("beta", format!("expected at least alpha ({}), found {}", self.alpha, self.beta)));
         }
-        if !(self.gamma >= 0.0 && self.gamma.is_finite()) {
-            return Err(Fault::new("gamma", format!("expected a number of segments, found {}", self.gamma)));
-        }
+        Fault::unless("gamma", self.gamma, |it| it >= 0.0 && it.is_finite(), "a number of segments")?;
         Ok(())
     }
 }

@@ -98,9 +98,7 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(self.beta >= 0.0 && self.beta.is_finite()) {
-            return Err(Fault::new("beta", format!("expected a number of segments, found {}", self.beta)));
-        }
+        Fault::unless("beta", self.beta, |it| it >= 0.0 && it.is_finite(), "a number of segments")?;
         if !(0.5..=1.0).contains(&self.random_loss_keeps) {
             let problem = format!("expected at least a half and at most 1, found {}", self.random_loss_keeps);
             return Err(Fault::new("random_loss_keeps", problem));

@@ -140,9 +140,7 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(0.0..1.0).contains(&self.weight) {
-            return Err(Fault::new("weight", format!("expected at least 0 and less than 1, found {}", self.weight)));
-        }
+        Fault::unless("weight", self.weight, |it| (0.0..1.0).contains(&it), "at least 0 and less than 1")?;
         self.reno(Halve::Window, true).check()
     }
 }

@@ -613,9 +613,7 @@ impl Params {
     fn check_clocks(&self) -> Result<(), Fault> {
         const MOST: Span = Span::from_secs(3600);
         const FASTEST: f64 = 1e5;
-        if self.clock_offset > MOST {
-            return Err(Fault::new("clock_offset", format!("expected at most {MOST}, found {}", self.clock_offset)));
-        }
+        Fault::unless("clock_offset", self.clock_offset, |it| it <= MOST, format_args!("at most {MOST}"))?;
         if !(0.0..=FASTEST).contains(&self.clock_drift) {
             return Err(Fault::new("clock_drift", format!("expected 0 to {FASTEST}, found {}", self.clock_drift)));
         }

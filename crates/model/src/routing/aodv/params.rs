@@ -263,9 +263,7 @@ impl params::Params for Params {
             ("hello_interval", self.hello_interval),
             ("buffer_timeout", self.buffer_timeout),
         ] {
-            if value < Span::from_millis(1) {
-                return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
-            }
+            Fault::unless(parameter, value, |it| it >= Span::from_millis(1), "at least 1 ms")?;
         }
         // RFC 3561 §10: or a route could expire between two HELLO messages of a neighbour that is there.
         let silence = self.hello_interval * u64::from(self.allowed_hello_loss);
@@ -285,15 +283,11 @@ impl params::Params for Params {
         if self.rules == Rules::Ns2 && self.gateways != Gateways::Off {
             return Err(Fault::new("gateways", "expected \"off\" under the rules of ns-2, which know no gateways"));
         }
-        if self.buffer_packets == 0 {
-            return Err(Fault::new("buffer_packets", "expected at least 1, found 0"));
-        }
+        Fault::unless("buffer_packets", self.buffer_packets, |it| it > 0, "at least 1")?;
         for (parameter, bytes) in
             [("header", self.header), ("rreq_size", self.rreq_size), ("rrep_size", self.rrep_size)]
         {
-            if bytes.count() > 1000 {
-                return Err(Fault::new(parameter, format!("expected at most 1000 B, found {bytes}")));
-            }
+            Fault::unless(parameter, bytes, |it| it.count() <= 1000, "at most 1000 B")?;
         }
         Ok(())
     }

@@ -204,9 +204,7 @@ impl params::Params for Params {
             ("request_table_size", self.request_table_size),
             ("request_table_ids", self.request_table_ids),
         ] {
-            if value == 0 {
-                return Err(Fault::new(parameter, "expected at least 1, found 0"));
-            }
+            Fault::unless(parameter, value, |it| it > 0, "at least 1")?;
         }
         if !(1..=MOST_ADDRESSES).contains(&self.route_hops.into()) {
             let problem = format!("expected 1 to {MOST_ADDRESSES}, found {}", self.route_hops);
@@ -224,9 +222,7 @@ impl params::Params for Params {
             ("passive_ack_timeout", self.passive_ack_timeout),
             ("ack_timeout", self.ack_timeout),
         ] {
-            if value < Span::from_millis(1) {
-                return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
-            }
+            Fault::unless(parameter, value, |it| it >= Span::from_millis(1), "at least 1 ms")?;
         }
         if self.max_request_period < self.request_period {
             let problem =
