@@ -105,8 +105,6 @@ impl Oracle {
 }
 
 impl Routing for Oracle {
-    fn start(&mut self, _cx: &mut Context) {}
-
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         match self.path(cx.packets[packet].destination, cx) {
             Some((next_hop, _)) => cx.act(Action::Send { node: self.node, packet, next_hop }),
@@ -130,8 +128,6 @@ impl Routing for Oracle {
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, DropReason::BrokenLink);
     }
-
-    fn on_timer(&mut self, _cx: &mut Context) {}
 
     fn oracle(&mut self) -> Option<&mut dyn Oracular> {
         Some(self)

@@ -187,7 +187,7 @@ pub trait Routing: Routes + Deadline {
     fn on_networks(&mut self, _networks: &Networks) {}
 
     /// The run starts; timers may be set.
-    fn start(&mut self, cx: &mut Context);
+    fn start(&mut self, _cx: &mut Context) {}
 
     /// A packet for another node, originated here or to be forwarded. The protocol sends it (`Action::Send`), holds it,
     /// or drops it. IP has lowered the TTL of a forwarded packet already.
@@ -229,7 +229,7 @@ pub trait Routing: Routes + Deadline {
     fn on_taken_back(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context);
 
     /// The deadline is reached.
-    fn on_timer(&mut self, cx: &mut Context);
+    fn on_timer(&mut self, _cx: &mut Context) {}
 
     /// The protocol as one that is given the true connectivity; nothing for a real protocol, which cannot know it.
     fn oracle(&mut self) -> Option<&mut dyn Oracular> {

@@ -151,8 +151,6 @@ impl SourceRoutes {
 }
 
 impl Routing for SourceRoutes {
-    fn start(&mut self, _cx: &mut Context) {}
-
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let destination = cx.packets[packet].destination;
         if !self.paths.contains_key(&destination) {
@@ -212,8 +210,6 @@ impl Routing for SourceRoutes {
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, DropReason::BrokenLink);
     }
-
-    fn on_timer(&mut self, _cx: &mut Context) {}
 
     fn oracle(&mut self) -> Option<&mut dyn Oracular> {
         Some(self)

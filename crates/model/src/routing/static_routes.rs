@@ -210,8 +210,6 @@ impl StaticRoutes {
 }
 
 impl Routing for StaticRoutes {
-    fn start(&mut self, _cx: &mut Context) {}
-
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let destination = cx.packets[packet].destination;
         if self.others == Others::Shortest
@@ -242,8 +240,6 @@ impl Routing for StaticRoutes {
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, DropReason::BrokenLink);
     }
-
-    fn on_timer(&mut self, _cx: &mut Context) {}
 
     fn oracle(&mut self) -> Option<&mut dyn Oracular> {
         Some(self)
