@@ -336,6 +336,18 @@ impl Packet {
         }
     }
 
+    /// The message of a routing protocol or an agent in the packet, if it is of type `M`. Receivers share it.
+    #[must_use]
+    pub fn message<M: Message>(&self) -> Option<Arc<M>> {
+        match &self.body {
+            Body::Routing(message) | Body::Control { message, .. } if message.get::<M>().is_some() => {
+                let any: Arc<dyn Any + Send + Sync> = message.0.clone();
+                any.downcast().ok()
+            }
+            _ => None,
+        }
+    }
+
     /// The type of the routing protocol's or the agent's message in the packet.
     #[inline]
     #[must_use]

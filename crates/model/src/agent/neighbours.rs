@@ -195,10 +195,10 @@ impl Agent for Neighbours {
 
     fn on_message(&mut self, packet: PacketId, _from: Address, cx: &mut Context) {
         let (now, from) = (cx.now, cx.packets[packet].source);
-        let Body::Control { message, .. } = &cx.packets[packet].body else { return };
-        let Some(Hello { heard }) = message.get::<Hello>() else {
+        let Some(hello) = cx.packets[packet].message::<Hello>() else {
             return cx.drop_packet(self.node, packet, DropReason::NoListener);
         };
+        let heard = &hello.heard;
         let address = Address::from(self.node);
         let until = now + self.params.hold;
         // A HELLO lists all neighbours that its sender hears. One without this node ends the symmetry at once.

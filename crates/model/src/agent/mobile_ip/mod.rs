@@ -37,7 +37,7 @@ use super::protocol::Agent;
 use super::site::{Role, Site};
 use crate::address::Address;
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, PacketId};
+use crate::packet::PacketId;
 
 /// Mobile IP at one node.
 #[derive(Debug)]
@@ -140,8 +140,7 @@ impl Agent for MobileIp {
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
         let it = &cx.packets[packet];
         let arrived = Arrived { source: it.source, from, to: it.destination, ttl: it.ttl };
-        let Body::Control { message, .. } = &cx.packets[packet].body else { return };
-        let Some(&message) = message.get::<Message>() else {
+        let Some(message) = it.message::<Message>() else {
             return cx.drop_packet(cx.owners.of(cx.packets[packet].destination), packet, DropReason::NoListener);
         };
         let is_taken = match &self.part {
@@ -158,7 +157,7 @@ impl Agent for MobileIp {
         match &mut self.part {
             Entity::Nothing => {}
             Entity::Router(router) => router.on_message(&message, size, arrived, params, cx),
-            Entity::Host(host) => match (&message, params.procedure) {
+            Entity::Host(host) => match (&*message, params.procedure) {
                 (Message::Advertisement(it), Procedure::Rfc) => rfc::on_advertisement(host, it, params, cx),
                 (Message::Advertisement(it), Procedure::Ns2) => ns2::on_advertisement(host, it, params, cx),
                 (Message::Reply(it), Procedure::Rfc) => rfc::on_reply(host, it, params, cx),
