@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::control::{Round, RoundTrips};
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
 use crate::params::{self, Fault};
 
 reno::grows_as_reno! {
@@ -168,10 +168,6 @@ impl CongestionControl for Compound {
         self.reno_queue = None;
         self.trips.restart(view);
         self.reno.on_timeout(timeout, view)
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

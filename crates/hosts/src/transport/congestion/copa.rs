@@ -19,9 +19,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Ack, Answer, CongestionControl, Duplicate, Loss, Pace, Phase, RateSample, RecoveryChoice, Timeout, View, Wants,
-};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Pace, Phase, RateSample, Timeout, View, Wants};
 use crate::params::{self, Fault};
 
 /// The smallest window.
@@ -292,10 +290,6 @@ impl CongestionControl for Copa {
 
     fn wants(&self) -> Wants {
         Wants { rate: true, recovery_window: true, ..Wants::default() }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::control::{Arithmetic, delivered, slow_start};
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
 use crate::params::{self, Fault, LINUX, RFC};
 
 /// The tick of the kernel's clock (HZ 250).
@@ -318,10 +318,6 @@ impl CongestionControl for Htcp {
         self.since = view.now;
         self.credit = 0.0;
         Answer::Set { cwnd: 1.0, ssthresh: self.reno.cut(view, self.beta).0 }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

@@ -17,7 +17,7 @@ use hopyard_engine::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
 use crate::params::{self, Fault, RFC};
 
 const NS3: &str = "ns3";
@@ -172,10 +172,6 @@ impl CongestionControl for Ledbat {
         self.starting = self.params.slow_start;
         let ssthresh = if timeout.repeated > 0 { view.ssthresh } else { self.halved(view) };
         Answer::Set { cwnd: 1.0, ssthresh }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::control::{Arithmetic, Round, RoundTrips, Whole, delivered, slow_start};
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, Condition, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
+use super::{Ack, Answer, Condition, CongestionControl, Loss, Phase, Timeout, View};
 use crate::params::{self, Fault, LINUX, RFC};
 
 /// With fewer samples in a window, all may be from delayed acknowledgements.
@@ -235,10 +235,6 @@ impl CongestionControl for Yeah {
         let kept = self.kept(view);
         self.trips.restart(view);
         Answer::Set { cwnd: 1.0, ssthresh: self.reno.cut(view, kept).0 }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 
