@@ -11,13 +11,13 @@
 
 mod linux;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
 use super::control::hystart::{self, HyStart};
+use super::control::two_computations;
 use super::{
     Ack, Answer, Arrived, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, Phase, RecoveryChoice, Sent, Timeout,
     View, Wants,
@@ -206,23 +206,7 @@ struct Epoch {
     w_est: f64,
 }
 
-/// CUBIC's congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum Cubic {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
-
-impl Cubic {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.growth == Growth::Linux { Linux::new(params.linux()).into() } else { Published::new(params).into() }
-    }
-}
+two_computations!(Cubic, "CUBIC's congestion control.", growth == Growth::Linux);
 
 /// CUBIC's congestion control as published.
 #[derive(Clone, Debug)]
@@ -417,10 +401,6 @@ impl CongestionControl for Published {
         {
             epoch.counted = view.now;
         }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

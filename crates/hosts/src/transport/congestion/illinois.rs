@@ -15,13 +15,12 @@
 
 mod linux;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
-use super::control::Arithmetic;
+use super::control::{Arithmetic, two_computations};
 use super::reno::{self, Halve, Reno};
 use super::{
     Ack, Answer, Arrived, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, Phase, RecoveryChoice, Sent, Timeout,
@@ -175,27 +174,7 @@ impl params::Params for Params {
     }
 }
 
-/// Illinois's congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum Illinois {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
-
-impl Illinois {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux {
-            Linux::new(params.linux()).into()
-        } else {
-            Published::new(params).into()
-        }
-    }
-}
+two_computations!(Illinois, "Illinois's congestion control.", arithmetic == Arithmetic::Linux);
 
 /// Illinois's congestion control as published. Round-trip times are summed in whole nanoseconds. With a rounded sum,
 /// equal round-trip times would have an average above their minimum, and a path without a queue would seem to have a

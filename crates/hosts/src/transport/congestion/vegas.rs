@@ -12,12 +12,12 @@
 
 mod linux;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
+use super::control::two_computations;
 use super::{
     Ack, Answer, Arrived, Condition, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, RecoveryChoice, Sent,
     Timeout, View, Wants,
@@ -74,23 +74,9 @@ impl params::Params for Params {
     }
 }
 
-/// Vegas's congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum Vegas {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
+two_computations!(Vegas, "Vegas's congestion control.", habits == Habits::Linux);
 
 impl Vegas {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.habits == Habits::Linux { Linux::new(params.linux()).into() } else { Published::new(params).into() }
-    }
-
     /// Whether it is ns-2's.
     pub(super) const fn is_ns2(&self) -> bool {
         matches!(self, Self::Published(published) if published.is_ns2())

@@ -12,13 +12,12 @@
 
 mod linux;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
-use super::control::Arithmetic;
+use super::control::{Arithmetic, two_computations};
 use super::reno::{self, Halve, Reno};
 use super::{
     Ack, Answer, Arrived, Condition, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, Phase, RecoveryChoice,
@@ -107,27 +106,9 @@ impl params::Params for Params {
     }
 }
 
-/// Veno's congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum Veno {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
+two_computations!(Veno, "Veno's congestion control.", arithmetic == Arithmetic::Linux);
 
 impl Veno {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux {
-            Linux::new(params.linux()).into()
-        } else {
-            Published::new(params).into()
-        }
-    }
-
     pub(super) fn on_condition(&mut self, condition: Condition) {
         if let Self::Linux(linux) = self {
             linux.on_condition(condition);

@@ -19,13 +19,12 @@
 
 mod linux;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
-use super::control::Arithmetic;
+use super::control::{Arithmetic, two_computations};
 use super::reno::{self, Halve, Reno};
 use super::westwood::{Counting, pipe_size};
 use super::{
@@ -145,27 +144,7 @@ impl params::Params for Params {
     }
 }
 
-/// Westwood+'s congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum WestwoodPlus {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
-
-impl WestwoodPlus {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux {
-            Linux::new(params.linux()).into()
-        } else {
-            Published::new(params).into()
-        }
-    }
-}
+two_computations!(WestwoodPlus, "Westwood+'s congestion control.", arithmetic == Arithmetic::Linux);
 
 /// Westwood+'s congestion control as published.
 #[derive(Clone, Debug)]
