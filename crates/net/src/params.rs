@@ -5,6 +5,8 @@
 //! are plain fields without `Option` (a feature that is not used has a value such as `"off"`), so that the list shows
 //! every one of them.
 
+mod given;
+
 use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -14,6 +16,8 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+pub use self::given::{Given, read_given};
 
 /// The profile that follows the standards: the default.
 pub const RFC: &str = "rfc";

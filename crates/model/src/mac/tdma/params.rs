@@ -1,13 +1,11 @@
 //! The parameters of slotted access.
 
-use std::fmt;
-
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::params::{self, Fault, Unused, unused_where};
+use crate::params::{self, Fault, Given, Unused, read_given, unused_where};
 use crate::phy::Mode;
 
 /// Who owns each slot of a frame.
@@ -57,62 +55,27 @@ impl Owner {
 
 impl<'de> Deserialize<'de> for Owner {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Owner;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a node number, or a list of node numbers")
-            }
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Owner, E> {
-                let node =
-                    u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))?;
-                Ok(Owner::Node(node))
-            }
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Owner, E> {
-                let node =
-                    u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
-                Ok(Owner::Node(node))
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Owner, A::Error> {
-                let mut nodes = Vec::new();
-                while let Some(node) = list.next_element()? {
-                    nodes.push(node);
-                }
-                Ok(Owner::Nodes(nodes))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, "a node number, or a list of node numbers", |given| match given {
+            Given::Whole(node) => node.try_into().ok().map(Self::Node),
+            Given::List(nodes) => Some(Self::Nodes(nodes)),
+            _ => None,
+        })
     }
 }
 
+const SCHEDULE: &str =
+    "\"in_turn\", \"agent\", \"greedy\", \"frozen\" or a list of node numbers such as [0, 1, [2, 7], 1]";
+
 impl<'de> Deserialize<'de> for Schedule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Schedule;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "\"in_turn\", \"agent\", \"greedy\", \"frozen\" or a list of node numbers such as [0, 1, [2, 7], 1]",
-                )
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Schedule, E> {
-                match text {
-                    "in_turn" => Ok(Schedule::Rule(Rule::InTurn)),
-                    "agent" => Ok(Schedule::Rule(Rule::Agent)),
-                    "greedy" => Ok(Schedule::Rule(Rule::Greedy)),
-                    "frozen" => Ok(Schedule::Rule(Rule::Frozen)),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Schedule, A::Error> {
-                let mut owners = Vec::new();
-                while let Some(owner) = list.next_element()? {
-                    owners.push(owner);
-                }
-                Ok(Schedule::Owners(owners))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, SCHEDULE, |given| match given {
+            Given::Word("in_turn") => Some(Self::Rule(Rule::InTurn)),
+            Given::Word("agent") => Some(Self::Rule(Rule::Agent)),
+            Given::Word("greedy") => Some(Self::Rule(Rule::Greedy)),
+            Given::Word("frozen") => Some(Self::Rule(Rule::Frozen)),
+            Given::List(owners) => Some(Self::Owners(owners)),
+            _ => None,
+        })
     }
 }
 
@@ -150,29 +113,12 @@ pub enum Share {
 
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Share;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"auto\", or a number")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Share, E> {
-                match text {
-                    "auto" => Ok(Share::Rule(ShareRule::Auto)),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_f64<E>(self, share: f64) -> Result<Share, E> {
-                Ok(Share::Of(share))
-            }
-            fn visit_u64<E>(self, share: u64) -> Result<Share, E> {
-                Ok(Share::Of(share as f64))
-            }
-            fn visit_i64<E>(self, share: i64) -> Result<Share, E> {
-                Ok(Share::Of(share as f64))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, "\"auto\", or a number", |given: Given<'_, de::IgnoredAny>| match given {
+            Given::Word("auto") => Some(Self::Rule(ShareRule::Auto)),
+            Given::Whole(share) => Some(Self::Of(share as f64)),
+            Given::Number(share) => Some(Self::Of(share)),
+            _ => None,
+        })
     }
 }
 
