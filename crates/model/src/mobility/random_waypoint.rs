@@ -102,10 +102,8 @@ impl params::Params for Params {
             let problem = format!("expected at least speed_min ({}), found {}", self.speed_min, self.speed_max);
             return Err(Fault::new("speed_max", problem));
         }
-        if self.pause_max < self.pause_min {
-            let problem = format!("expected at least pause_min ({}), found {}", self.pause_min, self.pause_max);
-            return Err(Fault::new("pause_max", problem));
-        }
+        let least = self.pause_min;
+        Fault::unless("pause_max", self.pause_max, |it| it >= least, format_args!("at least pause_min ({least})"))?;
         let longest = self.diagonal();
         if longest * self.mean_slowness() + self.mean_pause() < SHORTEST {
             let problem = format!(

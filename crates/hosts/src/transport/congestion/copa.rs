@@ -59,9 +59,7 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         Fault::unless("delta", self.delta, |it| it > 0.0 && it <= 1.0, "more than 0 and at most 1")?;
-        if self.min_rtt_window.is_zero() {
-            return Err(Fault::new("min_rtt_window", "expected more than 0 s, found 0 s"));
-        }
+        Fault::unless("min_rtt_window", self.min_rtt_window, |it| !it.is_zero(), "more than 0 s")?;
         Fault::unless("nearly_empty", self.nearly_empty, |it| it > 0.0 && it < 1.0, "more than 0 and less than 1")?;
         let rounds = [("empty_rounds", self.empty_rounds), ("variation_rounds", self.variation_rounds)];
         if let Some((name, _)) = rounds.into_iter().find(|(_, rounds)| *rounds == 0) {

@@ -66,9 +66,8 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         Fault::unless("alpha", self.alpha, |it| it >= 0.0 && it.is_finite(), "a number of segments")?;
-        if !(self.beta >= self.alpha && self.beta.is_finite()) {
-            return Err(Fault::new("beta", format!("expected at least alpha ({}), found {}", self.alpha, self.beta)));
-        }
+        let least = self.alpha;
+        Fault::unless("beta", self.beta, |it| it >= least && it.is_finite(), format_args!("at least alpha ({least})"))?;
         Fault::unless("gamma", self.gamma, |it| it >= 0.0 && it.is_finite(), "a number of segments")?;
         Ok(())
     }

@@ -295,15 +295,9 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         let fault = |parameter, problem: String| Err(Fault::new(parameter, problem));
-        if self.rate > MOST_RATE {
-            return fault("rate", format!("expected at most {MOST_RATE}, found {}", self.rate));
-        }
-        if self.header.count() > 1000 {
-            return fault("header", format!("expected at most 1000 B, found {}", self.header));
-        }
-        if self.slot > Span::from_secs(3600) {
-            return fault("slot", format!("expected at most an hour, found {}", self.slot));
-        }
+        Fault::unless("rate", self.rate, |it| it <= MOST_RATE, format_args!("at most {MOST_RATE}"))?;
+        Fault::unless("header", self.header, |it| it.count() <= 1000, "at most 1000 B")?;
+        Fault::unless("slot", self.slot, |it| it <= Span::from_secs(3600), "at most an hour")?;
         if self.guard >= self.slot && !self.slot.is_zero() {
             let (guard, slot) = (self.guard, self.slot);
             return fault("guard", format!("expected less than the slot, {slot}, found {guard}"));
@@ -329,23 +323,20 @@ impl params::Params for Params {
         self.check_contention()?;
         self.check_clocks()?;
         let (least, answer) = (FARTHEST, self.turnaround + self.ack().1);
-        if self.acknowledge && answer < least {
-            return fault(
-                "turnaround",
-                format!(
-                    "expected at least {}, so that acknowledgements come after a frame has ended at every radio, found {}",
-                    least.saturating_sub(self.ack().1),
-                    self.turnaround
-                ),
-            );
-        }
+        Fault::unless(
+            "turnaround",
+            self.turnaround,
+            |_| !self.acknowledge || answer >= least,
+            format_args!(
+                "at least {}, so that acknowledgements come after a frame has ended at every radio",
+                least.saturating_sub(self.ack().1)
+            ),
+        )?;
         if self.turnaround > Span::from_secs(1) || self.propagation > Span::from_secs(1) {
             let name = if self.turnaround > Span::from_secs(1) { "turnaround" } else { "propagation" };
             return fault(name, "expected at most 1 s".to_owned());
         }
-        if self.retry_limit > 1000 {
-            return fault("retry_limit", format!("expected at most 1000, found {}", self.retry_limit));
-        }
+        Fault::unless("retry_limit", self.retry_limit, |it| it <= 1000, "at most 1000")?;
         match &self.schedule {
             Schedule::Owners(owners) if owners.is_empty() => {
                 fault("schedule", "expected at least one node number, found an empty list".to_owned())
@@ -519,9 +510,7 @@ impl Params {
     fn check_contention(&self) -> Result<(), Fault> {
         let fault = |parameter, problem: String| Err(Fault::new(parameter, problem));
         let share = self.contention_share();
-        if !(0.0..=0.9).contains(&share) {
-            return fault("contention", format!("expected 0 to 0.9, or \"auto\", found {share}"));
-        }
+        Fault::unless("contention", share, |it| (0.0..=0.9).contains(&it), "0 to 0.9, or \"auto\"")?;
         if share == 0.0 && self.has_agent() && self.control != ControlPlace::OutOfBand {
             let problem = "expected more than 0: without a contention part no node can send before it has a slot, and \
                            agents find slots by messages";
@@ -540,12 +529,8 @@ impl Params {
         if share > 0.0 && self.schedule != Schedule::Rule(Rule::InTurn) && part < least {
             return fault("contention", format!("expected a contention part of at least {least}, found one of {part}"));
         }
-        if !(1..=65_536).contains(&self.backoff_window) {
-            return fault("backoff_window", format!("expected 1 to 65536, found {}", self.backoff_window));
-        }
-        if self.backoff_slot.is_zero() {
-            return fault("backoff_slot", format!("expected more than 0 s, found {}", self.backoff_slot));
-        }
+        Fault::unless("backoff_window", self.backoff_window, |it| (1..=65_536).contains(&it), "1 to 65536")?;
+        Fault::unless("backoff_slot", self.backoff_slot, |it| !it.is_zero(), "more than 0 s")?;
         let contends = self.empty_slots == EmptySlots::Contend;
         if contends && self.owner_wait + self.exchange(SMALLEST_PACKET) + self.guard > self.slot {
             let most = self.slot.saturating_sub(self.exchange(SMALLEST_PACKET) + self.guard);

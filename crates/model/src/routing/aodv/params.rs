@@ -239,20 +239,13 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        let positive = |parameter, value: u8| match value {
-            0 => Err(Fault::new(parameter, "expected at least 1, found 0")),
-            _ => Ok(()),
-        };
+        let positive = |parameter, value: u8| Fault::unless(parameter, value, |it| it > 0, "at least 1");
         positive("net_diameter", self.net_diameter)?;
         positive("ttl_increment", self.ttl_increment)?;
         positive("rreq_retries", self.rreq_retries)?;
         positive("allowed_hello_loss", self.allowed_hello_loss)?;
-        if self.ttl_start > self.net_diameter {
-            return Err(Fault::new(
-                "ttl_start",
-                format!("expected at most net_diameter, {}, found {}", self.net_diameter, self.ttl_start),
-            ));
-        }
+        let most = self.net_diameter;
+        Fault::unless("ttl_start", self.ttl_start, |it| it <= most, format_args!("at most net_diameter, {most}"))?;
         for (parameter, value) in [
             ("active_route_timeout", self.active_route_timeout()),
             ("my_route_timeout", self.my_route_timeout()),

@@ -214,12 +214,8 @@ impl params::Params for Params {
         ] {
             Fault::unless(parameter, value, |it| it > 0, "at least 1")?;
         }
-        if self.ttl_start > self.net_diameter {
-            return Err(Fault::new(
-                "ttl_start",
-                format!("expected at most net_diameter, {}, found {}", self.net_diameter, self.ttl_start),
-            ));
-        }
+        let most = self.net_diameter;
+        Fault::unless("ttl_start", self.ttl_start, |it| it <= most, format_args!("at most net_diameter, {most}"))?;
         for (parameter, value) in [
             ("active_route_timeout", self.active_route_timeout),
             ("my_route_timeout", self.my_route_timeout),

@@ -188,9 +188,7 @@ impl params::Params for Params {
         }
         Fault::unless("factor", self.factor, |it| it > 0.0 && it <= 1.0, "more than 0 and at most 1")?;
         Fault::unless("new_route_samples", self.new_route_samples, |it| it > 0, "at least 1")?;
-        if self.bandwidth_time.is_zero() {
-            return Err(Fault::new("bandwidth_time", "expected more than 0 s, found 0 s"));
-        }
+        Fault::unless("bandwidth_time", self.bandwidth_time, |it| !it.is_zero(), "more than 0 s")?;
         self.reno(self.halve, self.hold_ssthresh).check()
     }
 
