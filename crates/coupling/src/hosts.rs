@@ -12,13 +12,11 @@ use hopyard_model::packet::ETHERNET;
 use hopyard_model::world::{InjectError, Spec, Watch, World};
 use hopyard_wire::hwsim::FromKernel;
 
-use crate::radios::{Fate, Radios, Sent, Wireless};
+use crate::radios::{Fate, PendingFrame, Radios, Wireless};
 use crate::stations::{Station, Stations, receiver};
 
 /// The type of IPv4 in an Ethernet header.
 const IPV4: [u8; 2] = [8, 0];
-/// Where the header of IP has the address of the destination.
-const DESTINATION: std::ops::Range<usize> = 16..20;
 /// The sender of all frames for kernels: who has sent a datagram over the air is for the network to know.
 const NETWORK: [u8; 6] = [2, 255, 255, 255, 255, 255];
 
@@ -140,7 +138,7 @@ impl<P: Probe> Hosts<P> {
     }
 
     /// A station's frame goes to the MAC of its node.
-    fn send_mpdu(&mut self, at: Time, sent: Sent) -> Result<(), NetworkError> {
+    fn send_mpdu(&mut self, at: Time, sent: PendingFrame) -> Result<(), NetworkError> {
         let node = self.nodes[sent.kernel];
         let Some(radios) = &mut self.radios else { return Ok(()) };
         let begin = radios.begin(&sent, at);
@@ -197,13 +195,11 @@ impl<P: Probe> Network for Hosts<P> {
         }
         while let Some(left) = self.world.egress() {
             match left {
-                Departure::Datagram { node, bytes, .. } => {
+                Departure::Datagram { node, address, bytes, .. } => {
                     // A host that is attached has a kernel.
                     let Ok(kernel) = self.nodes.binary_search(&node) else { continue };
                     // Where its address has no device, the first one gets it.
-                    let address = bytes.get(DESTINATION).and_then(|it| <[u8; 4]>::try_from(it).ok());
-                    let address = address.map(Ipv4Addr::from);
-                    let device = self.devices[kernel].iter().position(|it| Some(*it) == address).unwrap_or(0);
+                    let device = self.devices[kernel].iter().position(|it| *it == address).unwrap_or(0);
                     let frame = [&mac(node, device)[..], &NETWORK, &IPV4, &bytes].concat();
                     self.left.push_back(FromNetwork::Frame { to: Port { kernel, device }, frame });
                 }

@@ -182,7 +182,7 @@ pub type Message = (Port, Vec<u8>);
 
 /// A frame that waits for its fate, and what its kernel has to be told of it.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct PendingFrame {
     /// The number of the kernel.
     pub kernel: usize,
     /// The category in which the frame contends.
@@ -203,9 +203,9 @@ struct Radio {
     /// How many of its frames the node has, by category.
     count: [usize; CATEGORIES],
     /// Those that wait for room, by category.
-    held: [VecDeque<Sent>; CATEGORIES],
+    held: [VecDeque<PendingFrame>; CATEGORIES],
     /// A beacon that waits for its random delay.
-    beacon: Option<(Time, Sent)>,
+    beacon: Option<(Time, PendingFrame)>,
     /// The power of the last frame of each neighbour, in dBm.
     heard: BTreeMap<InterfaceId, i32>,
     delays: Rng,
@@ -221,7 +221,7 @@ pub struct Radios {
     /// none.
     room: usize,
     all: Vec<Radio>,
-    sent: BTreeMap<Token, Sent>,
+    sent: BTreeMap<Token, PendingFrame>,
     /// Messages for kernels that are due without an event of the network, by time.
     due: BTreeMap<(Time, u64), (usize, Vec<u8>)>,
     count: u64,
@@ -233,7 +233,7 @@ pub struct Radios {
 #[derive(Debug)]
 pub enum Fate {
     /// It goes to the MAC.
-    Sends(Sent),
+    Sends(PendingFrame),
     /// It waits here.
     Waits,
     /// It cannot be sent, for this reason.
@@ -294,14 +294,14 @@ impl Radios {
             Err(why) => {
                 // As if it had been sent to nobody. A frame whose modes cannot be has no tries.
                 let series = series.unwrap_or_default();
-                let sent = Sent { kernel, category: 0, receiver: InterfaceId::BROADCAST, outgoing, series, at };
+                let sent = PendingFrame { kernel, category: 0, receiver: InterfaceId::BROADCAST, outgoing, series, at };
                 self.tell_later(at, &sent, series.tries(), false);
                 return Fate::Refused(why);
             }
         };
         let category = edca::Category::of_priority(priority(frame)) as usize;
         let is_beacon = frame.first() == Some(&BEACON);
-        let sent = Sent { kernel, category, receiver, outgoing, series, at };
+        let sent = PendingFrame { kernel, category, receiver, outgoing, series, at };
         if !is_beacon {
             return self.hold_or_send(sent);
         }
@@ -311,7 +311,7 @@ impl Radios {
         Fate::Waits
     }
 
-    fn hold_or_send(&mut self, sent: Sent) -> Fate {
+    fn hold_or_send(&mut self, sent: PendingFrame) -> Fate {
         let radio = &mut self.all[sent.kernel];
         if radio.count[sent.category] >= self.room {
             radio.held[sent.category].push_back(sent);
@@ -329,14 +329,14 @@ impl Radios {
     }
 
     /// The frame for the MAC.
-    pub fn mpdu(sent: &Sent) -> Mpdu {
+    pub fn mpdu(sent: &PendingFrame) -> Mpdu {
         let bytes = sent.outgoing.frame.clone();
         let priority = priority(&bytes);
         Mpdu { bytes, series: sent.series, priority, aggregates: aggregates(sent), stamped: sent.at, received: None }
     }
 
     /// When a frame goes to the MAC: in the order of sending.
-    pub fn begin(&mut self, sent: &Sent, now: Time) -> Time {
+    pub fn begin(&mut self, sent: &PendingFrame, now: Time) -> Time {
         let radio = &mut self.all[sent.kernel];
         let is_alone = radio.count.iter().sum::<usize>() == 1;
         let is_beacon = sent.outgoing.frame.first() == Some(&BEACON);
@@ -347,19 +347,24 @@ impl Radios {
     }
 
     /// The MAC has taken a frame, which has this number.
-    pub fn began(&mut self, token: Token, sent: Sent) {
+    pub fn began(&mut self, token: Token, sent: PendingFrame) {
         self.sent.insert(token, sent);
     }
 
     /// The MAC has not taken a frame, because there is no such station on its channel.
-    pub fn unknown(&mut self, now: Time, sent: &Sent) {
+    pub fn unknown(&mut self, now: Time, sent: &PendingFrame) {
         self.all[sent.kernel].count[sent.category] -= 1;
         self.tell_later(now, sent, sent.series.tries(), false);
     }
 
     /// The MAC has sent a frame, or has given it up, after this effort. Returns the message for its kernel, and the
     /// frame that has room now.
-    pub fn completed(&mut self, token: Token, effort: Effort, is_sent: bool) -> Option<(Message, Option<Sent>)> {
+    pub fn completed(
+        &mut self,
+        token: Token,
+        effort: Effort,
+        is_sent: bool,
+    ) -> Option<(Message, Option<PendingFrame>)> {
         let sent = self.sent.remove(&token)?;
         let is_acknowledged = is_sent && !sent.receiver.is_broadcast();
         let effort = if aggregates(&sent) { effort } else { alone(&sent, effort.tries, is_acknowledged) };
@@ -371,7 +376,7 @@ impl Radios {
     }
 
     /// The beacons that are due, as far as the node has room, and the messages for kernels that are due.
-    pub fn due(&mut self, now: Time) -> (Vec<Sent>, Vec<Message>) {
+    pub fn due(&mut self, now: Time) -> (Vec<PendingFrame>, Vec<Message>) {
         let mut beacons = Vec::new();
         for kernel in 0..self.all.len() {
             if let Some((_, sent)) = self.all[kernel].beacon.take_if(|(at, _)| *at <= now)
@@ -398,7 +403,7 @@ impl Radios {
         let signal = received.dbm.round() as i32;
         radio.heard.insert(from, signal);
         let network = |frame: &[u8]| frame.get(NETWORK..).and_then(|it| it.first_chunk::<6>()).copied();
-        let is_ours = |(_, sent): &(Time, Sent)| network(&sent.outgoing.frame) == network(frame);
+        let is_ours = |(_, sent): &(Time, PendingFrame)| network(&sent.outgoing.frame) == network(frame);
         let number = radio.number?;
         if self.wireless.kind == Wifi::Ibss
             && frame.first() == Some(&BEACON)
@@ -412,7 +417,7 @@ impl Radios {
         Some(bytes)
     }
 
-    fn tell_later(&mut self, at: Time, sent: &Sent, tries: u32, is_acknowledged: bool) {
+    fn tell_later(&mut self, at: Time, sent: &PendingFrame, tries: u32, is_acknowledged: bool) {
         let message = self.status(sent, alone(sent, tries, is_acknowledged), is_acknowledged);
         self.due.insert((at, self.count), (sent.kernel, message));
         self.count += 1;
@@ -420,7 +425,7 @@ impl Radios {
 
     /// The report about a frame, for its kernel. The stages keep their order, and those without a try are not there.
     /// Frames of a session that were on the air together have one report, which one of them gives.
-    fn status(&self, sent: &Sent, effort: Effort, is_acknowledged: bool) -> Vec<u8> {
+    fn status(&self, sent: &PendingFrame, effort: Effort, is_acknowledged: bool) -> Vec<u8> {
         let of = |series: Series, tries| {
             let mut tries = series.split(tries).into_iter();
             series.0.map(|stage| self.wireless.stage(stage, tries.next().unwrap_or(0)))
@@ -440,12 +445,12 @@ impl Radios {
 }
 
 /// Whether a frame may be on the air with others. A probe is not to cost the frames behind it.
-const fn aggregates(sent: &Sent) -> bool {
+const fn aggregates(sent: &PendingFrame) -> bool {
     sent.outgoing.flags & (flags::AMPDU | flags::PROBE) == flags::AMPDU
 }
 
 /// The effort for a frame that no other was on the air with.
-fn alone(sent: &Sent, tries: u32, is_acknowledged: bool) -> Effort {
+fn alone(sent: &PendingFrame, tries: u32, is_acknowledged: bool) -> Effort {
     let of_session = sent.outgoing.flags & flags::AMPDU != 0;
     let (series, acknowledged) = (sent.series, u32::from(is_acknowledged));
     Effort { tries, ampdu: of_session.then_some(AmpduStatus { series, tries, sent: 1, acknowledged }) }

@@ -35,7 +35,7 @@ fn assert_same(name: &str, found: &Outcome, expected: &Outcome) {
 
 /// What to look at first where a new routing protocol delivers nothing.
 const CONVERGED: &str =
-    "If routes of the protocol have not converged by then, its `Facts::settles_within` is too short";
+    "If routes of the protocol have not converged by then, its `RoutingFacts::settles_within` is too short";
 
 /// Every scenario, run once, for all tests.
 fn unchanged() -> &'static [(String, Spec, Outcome)] {

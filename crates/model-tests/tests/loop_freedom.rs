@@ -1,8 +1,8 @@
 //! No protocol that promises it leads packets in a circle: random mobile networks, looked at every few milliseconds.
 //!
 //! A loop is there when the next hops to a destination, all asked at the same instant, come back to a node. What is
-//! promised, the protocol says itself (`Facts::promises_no_loops`). The experiment `loop_freedom` of `validation` makes
-//! ten thousand such networks, and counts the loops of all protocols.
+//! promised, the protocol says itself (`RoutingFacts::promises_no_loops`). The experiment `loop_freedom` of
+//! `validation` makes ten thousand such networks, and counts the loops of all protocols.
 
 mod common;
 
@@ -49,13 +49,13 @@ fn protocols_keep_their_promise() {
 
 /// What Babel sends after a time.
 #[derive(Debug)]
-struct Sent {
+struct SentCounts {
     from: Time,
     /// Hellos, IHUs, updates, requests for routes and for sequence numbers, bytes.
     counts: [u64; 6],
 }
 
-impl Probe for Sent {
+impl Probe for SentCounts {
     fn on_frame(&mut self, now: Time, _: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
         let Some(packet) = frame.packet.filter(|_| edge == FrameEdge::Sent && now >= self.from) else { return };
         let Body::Routing(message) = &packet.body else { return };
@@ -83,7 +83,7 @@ fn babel_makes_no_loops_in_large_networks() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/babel/sizes.csv");
     for (nodes, speed) in [(50, 0.0), (50, 5.0), (1000, 0.0), (1000, 5.0)] {
         let spec = loops::large("babel", nodes, speed, Span::from_secs(COUNTED.end));
-        let sent = Sent { from: Time::ZERO + Span::from_secs(COUNTED.start), counts: [0; 6] };
+        let sent = SentCounts { from: Time::ZERO + Span::from_secs(COUNTED.start), counts: [0; 6] };
         let mut world = World::with_probe(&spec, sent).expect("a world");
         let [mut paths, mut arrive, mut found] = [0_u64; 3];
         // The way from each node to every tenth one, once a second.

@@ -26,9 +26,9 @@ const ALL: InterfaceId = InterfaceId::BROADCAST;
 /// The frames with a packet that were on the air: when, in which mode, how long the exchange goes on, and the bytes;
 /// and the answers to them, each with its mode.
 #[derive(Debug, Default)]
-struct Sent(Vec<(Time, &'static Mode, Span, Vec<u8>)>, Vec<(Header, &'static Mode)>);
+struct SentFrames(Vec<(Time, &'static Mode, Span, Vec<u8>)>, Vec<(Header, &'static Mode)>);
 
-impl Probe for Sent {
+impl Probe for SentFrames {
     fn on_frame(&mut self, now: Time, _: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
         match frame.packet.map(|it| &it.body) {
             _ if !matches!(edge, FrameEdge::Sent) => {}
@@ -56,8 +56,8 @@ fn spec(db: f64) -> Spec {
     spec
 }
 
-fn world(spec: &Spec) -> World<Sent> {
-    let mut world = World::with_probe(spec, Sent::default()).expect("a world");
+fn world(spec: &Spec) -> World<SentFrames> {
+    let mut world = World::with_probe(spec, SentFrames::default()).expect("a world");
     [A, B].into_iter().for_each(|it| world.attach_frames(it).expect("it has a radio"));
     world
 }
@@ -94,7 +94,7 @@ fn data(bytes: usize) -> Vec<u8> {
 }
 
 /// Goes to the end: what has left, and what was on the air.
-fn finish(mut world: World<Sent>) -> (Vec<Departure>, Sent) {
+fn finish(mut world: World<SentFrames>) -> (Vec<Departure>, SentFrames) {
     assert_eq!(world.advance(Time::NEVER, &Watch::default()), Advanced::Ended);
     let left = std::iter::from_fn(|| world.egress()).collect();
     (left, world.finish().expect("packets add up").1)

@@ -31,7 +31,7 @@ pub use self::mobile::{MobileChange, MobileEvent};
 pub use self::outside::{Departure, Effort, Outside, Token, Untold};
 pub use self::overhead::{Media, Origin, Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices, joules};
-pub use self::purpose::{Purpose, Sent};
+pub use self::purpose::{FrameClass, Purpose};
 pub use self::sending::{Sending, Waiter};
 pub use self::spending::{Shares, Spending};
 pub use self::way::{Way, WayChange};

@@ -22,7 +22,7 @@ use hopyard_wire::{WireError, dsr};
 use strum::{IntoStaticStr, VariantArray};
 
 pub use hopyard_wire::dsr::MOST_ADDRESSES;
-pub use hopyard_wire::{Carrier, Datagram, Part};
+pub use hopyard_wire::{Carrier, Datagram, MessagePart};
 
 pub use self::classes::Classes;
 pub use self::dscp::Dscp;
@@ -205,7 +205,7 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
     fn kind(&self) -> &'static str;
 
     /// As [`Datagram::parts`].
-    fn parts(&self, each: &mut dyn FnMut(Part));
+    fn parts(&self, each: &mut dyn FnMut(MessagePart));
 
     /// As [`Datagram::kinds`].
     fn kinds(&self, each: &mut dyn FnMut(&'static str));
@@ -233,7 +233,7 @@ impl<M: Datagram<Address>> Message for M {
         Datagram::kind(self)
     }
 
-    fn parts(&self, each: &mut dyn FnMut(Part)) {
+    fn parts(&self, each: &mut dyn FnMut(MessagePart)) {
         Datagram::parts(self, each);
     }
 
@@ -286,7 +286,7 @@ impl RoutingMessage {
     }
 
     /// Names the messages of a packet that carries several ones (see [`Datagram::parts`]).
-    pub fn parts(&self, each: &mut dyn FnMut(Part)) {
+    pub fn parts(&self, each: &mut dyn FnMut(MessagePart)) {
         self.0.parts(each);
     }
 
@@ -333,6 +333,18 @@ impl Packet {
             Body::Routing(_) => true,
             Body::Extended(it) => matches!(it.body(), Body::Empty),
             _ => false,
+        }
+    }
+
+    /// The message of a routing protocol or an agent in the packet, if it is of type `M`. Receivers share it.
+    #[must_use]
+    pub fn message<M: Message>(&self) -> Option<Arc<M>> {
+        match &self.body {
+            Body::Routing(message) | Body::Control { message, .. } if message.get::<M>().is_some() => {
+                let any: Arc<dyn Any + Send + Sync> = message.0.clone();
+                any.downcast().ok()
+            }
+            _ => None,
         }
     }
 

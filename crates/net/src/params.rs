@@ -5,6 +5,9 @@
 //! are plain fields without `Option` (a feature that is not used has a value such as `"off"`), so that the list shows
 //! every one of them.
 
+mod given;
+
+use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -13,6 +16,8 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+pub use self::given::{Given, read_given};
 
 /// The profile that follows the standards: the default.
 pub const RFC: &str = "rfc";
@@ -89,6 +94,22 @@ impl Fault {
     #[must_use]
     pub fn new(parameter: &'static str, problem: impl Into<String>) -> Self {
         Self { parameter, problem: problem.into(), elements: Vec::new() }
+    }
+
+    /// Checks the value of `parameter`.
+    ///
+    /// # Errors
+    /// When the value is not as `expected`, which `is_possible` decides.
+    pub fn unless<T: Copy + Display>(
+        parameter: &'static str,
+        value: T,
+        is_possible: impl FnOnce(T) -> bool,
+        expected: impl Display,
+    ) -> Result<(), Self> {
+        if is_possible(value) {
+            return Ok(());
+        }
+        Err(Self::new(parameter, format!("expected {expected}, found {value}")))
     }
 
     /// Checks a list with these faulty elements, by their places.

@@ -1,11 +1,9 @@
 //! The keys of flows: `[[flow]]` has the keys of one flow, and `[flows]` the keys of a set of flows between pairs that
 //! are drawn.
 
-use std::fmt;
-
 use hopyard_engine::{Span, Time, word_or};
 use hopyard_model::packet::Dscp;
-use hopyard_model::params::{Fault, LINUX, NS2, Params, RFC};
+use hopyard_model::params::{Fault, Given, LINUX, NS2, Params, RFC, read_given};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -80,20 +78,10 @@ const NODE_OR_LAST: &str =
 
 /// Reads a node's number. The word "last" has been replaced before, where the number of nodes is known.
 fn node_or_last<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    struct Visitor;
-    impl de::Visitor<'_> for Visitor {
-        type Value = u32;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(NODE_OR_LAST)
-        }
-        fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
-            u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
-        }
-        fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
-            u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
-        }
-    }
-    deserializer.deserialize_u32(Visitor)
+    read_given(deserializer, NODE_OR_LAST, |given: Given<'_, de::IgnoredAny>| match given {
+        Given::Whole(node) => node.try_into().ok(),
+        _ => None,
+    })
 }
 
 /// The schema of a node's number or "last".
@@ -238,9 +226,7 @@ impl Params for Flows {
 
     fn check(&self) -> Result<(), Fault> {
         check_label(&self.label)?;
-        if !(0.0..=1.0).contains(&self.share) {
-            return Err(Fault::new("share", format!("expected a share from 0 to 1, found {}", self.share)));
-        }
+        Fault::unless("share", self.share, |it| (0.0..=1.0).contains(&it), "a share from 0 to 1")?;
         if self.share > 0.0 && self.random > 0 {
             let problem = format!("expected either `random` or `share`, found {} and {}", self.random, self.share);
             return Err(Fault::new("share", problem));

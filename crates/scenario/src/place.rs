@@ -1,10 +1,9 @@
 //! The position of a node in a scenario.
 
-use std::fmt;
-
 use hopyard_model::mobility::Position;
+use hopyard_model::params::{Given, read_given};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The position of a node, as a list of numbers: metres to the east, to the north, and up. A height of zero may be left
 /// out, and is not written.
@@ -23,23 +22,14 @@ impl Serialize for Place {
 
 impl<'de> Deserialize<'de> for Place {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Place;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(PLACE)
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Place, A::Error> {
-                let x = list.next_element()?.ok_or_else(|| de::Error::invalid_length(0, &self))?;
-                let y = list.next_element()?.ok_or_else(|| de::Error::invalid_length(1, &self))?;
-                let z = list.next_element()?.unwrap_or(0.0);
-                match list.next_element::<de::IgnoredAny>()? {
-                    None => Ok(Place(Position { x, y, z })),
-                    Some(_) => Err(de::Error::invalid_length(4, &self)),
-                }
-            }
-        }
-        deserializer.deserialize_seq(Visitor)
+        read_given(deserializer, PLACE, |given| match given {
+            Given::List(place) => match place[..] {
+                [x, y] => Some(Self(Position::ground(x, y))),
+                [x, y, z] => Some(Self(Position { x, y, z })),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 }
 

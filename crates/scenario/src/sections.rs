@@ -90,9 +90,7 @@ section!(Head, |head| {
         let problem = format!("expected more than 0 s and at most 20 days ({LONGEST}), found {}", head.duration);
         return Err(Fault::new("duration", problem));
     }
-    if head.runs == 0 {
-        return Err(Fault::new("runs", "expected at least 1, found 0"));
-    }
+    Fault::unless("runs", head.runs, |it| it > 0, "at least 1")?;
     if i64::try_from(head.seed).is_err() {
         return Err(Fault::new("seed", "expected a number below 2^63"));
     }
@@ -169,16 +167,10 @@ impl Default for Nodes {
 const MOST_NODES: u32 = 1_000_000;
 
 section!(Nodes, |nodes| {
-    if nodes.count > MOST_NODES {
-        return Err(Fault::new("count", format!("expected at most {MOST_NODES}, found {}", nodes.count)));
-    }
-    if nodes.wired > MOST_NODES {
-        return Err(Fault::new("wired", format!("expected at most {MOST_NODES}, found {}", nodes.wired)));
-    }
+    Fault::unless("count", nodes.count, |it| it <= MOST_NODES, format_args!("at most {MOST_NODES}"))?;
+    Fault::unless("wired", nodes.wired, |it| it <= MOST_NODES, format_args!("at most {MOST_NODES}"))?;
     for (name, length) in [("spacing", nodes.spacing), ("radius", nodes.radius)] {
-        if length.metres() <= 0.0 {
-            return Err(Fault::new(name, format!("expected a distance above zero, found {length}")));
-        }
+        Fault::unless(name, length, |it| it.metres() > 0.0, "a distance above zero")?;
     }
     if (nodes.area[0].metres() > 0.0) != (nodes.area[1].metres() > 0.0) {
         return Err(Fault::new("area", "expected a width and a height above zero"));
@@ -433,9 +425,7 @@ impl Default for Measure {
 const FINEST: Span = Span::from_micros(1);
 
 section!(Measure, |measure| {
-    if measure.interval < FINEST {
-        return Err(Fault::new("interval", format!("expected at least {FINEST}, found {}", measure.interval)));
-    }
+    Fault::unless("interval", measure.interval, |it| it >= FINEST, format_args!("at least {FINEST}"))?;
     let twice = measure.series.iter().enumerate().any(|(i, series)| measure.series[..i].contains(series));
     if twice { Err(Fault::new("series", "expected each quantity once")) } else { Ok(()) }
 });

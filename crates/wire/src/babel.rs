@@ -11,7 +11,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{Carrier, Datagram, Name, Part, Prefix, Reader, WireError, Write};
+use super::{Carrier, Datagram, MessagePart, Name, Prefix, Reader, WireError, Write};
 
 const FORMAT: &str = "Babel";
 
@@ -600,10 +600,10 @@ impl<A: Name> Datagram<A> for Packet<A> {
         if kinds.all(|kind| kind == first) { first } else { "BABEL" }
     }
 
-    fn parts(&self, each: &mut dyn FnMut(Part)) {
+    fn parts(&self, each: &mut dyn FnMut(MessagePart)) {
         for (message, &bytes) in self.messages.iter().zip(&self.sizes) {
             let forwarded = matches!(message, Message::SeqnoRequest { hops, .. } if is_forwarded(*hops));
-            each(Part { kind: message.kind(), bytes: bytes.into(), forwarded });
+            each(MessagePart { kind: message.kind(), bytes: bytes.into(), forwarded });
         }
     }
 

@@ -17,7 +17,7 @@ pub trait Datagram<A>: fmt::Debug + Send + Sync + 'static {
 
     /// Names the messages of a packet that carries several ones, in order (RFC 3626 §3.3). A message that names none
     /// is a single one of its kind.
-    fn parts(&self, _each: &mut dyn FnMut(Part)) {}
+    fn parts(&self, _each: &mut dyn FnMut(MessagePart)) {}
 
     /// Names the types of all messages of the packet, one or several.
     fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
@@ -41,7 +41,7 @@ pub trait Datagram<A>: fmt::Debug + Send + Sync + 'static {
 
 /// One of the messages in a packet of a routing protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct MessagePart {
     /// Its type, as [`Datagram::kind`].
     pub kind: &'static str,
     /// Its bytes with its own header. Headers that belong to no part count for the first one.

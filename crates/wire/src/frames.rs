@@ -6,7 +6,7 @@
 //!
 //! Counters need types and sizes. Checksums are the receivers' business.
 
-use super::Part;
+use super::MessagePart;
 use super::babel::{PORT, is_forwarded};
 
 /// The bytes of an Ethernet header.
@@ -25,7 +25,7 @@ pub enum Purpose {
 
 /// The messages in a frame, if it carries nothing else. Headers above Ethernet's count for the first one.
 #[must_use]
-pub fn messages(frame: &[u8]) -> Option<(Purpose, Vec<Part>)> {
+pub fn messages(frame: &[u8]) -> Option<(Purpose, Vec<MessagePart>)> {
     let (purpose, mut parts) = of_frame(frame, frame.get(6..12)?)?;
     let rest: u32 = parts.iter().skip(1).map(|it| it.bytes).sum();
     parts.first_mut()?.bytes = (frame.len() - ETHERNET) as u32 - rest;
@@ -49,13 +49,13 @@ pub fn forwards(frame: &[u8], own: [u8; 4]) -> bool {
         }
 }
 
-fn one(purpose: Purpose, kind: &'static str, forwarded: bool) -> Option<(Purpose, Vec<Part>)> {
+fn one(purpose: Purpose, kind: &'static str, forwarded: bool) -> Option<(Purpose, Vec<MessagePart>)> {
     // A single message has all bytes of its frame.
-    Some((purpose, vec![Part { kind, bytes: 0, forwarded }]))
+    Some((purpose, vec![MessagePart { kind, bytes: 0, forwarded }]))
 }
 
 /// The messages in a frame that is on the air from the station with this address.
-fn of_frame(frame: &[u8], station: &[u8]) -> Option<(Purpose, Vec<Part>)> {
+fn of_frame(frame: &[u8], station: &[u8]) -> Option<(Purpose, Vec<MessagePart>)> {
     let payload = frame.get(ETHERNET..)?;
     match [frame[12], frame[13]] {
         [0x08, 0x06] => match payload.get(6..8)? {
@@ -80,7 +80,7 @@ fn of_frame(frame: &[u8], station: &[u8]) -> Option<(Purpose, Vec<Part>)> {
 }
 
 /// The messages of a protocol of IP.
-fn of_ip(protocol: u8, payload: &[u8]) -> Option<(Purpose, Vec<Part>)> {
+fn of_ip(protocol: u8, payload: &[u8]) -> Option<(Purpose, Vec<MessagePart>)> {
     match protocol {
         17 if payload.get(2..4)? == PORT.to_be_bytes() => Some((Purpose::Routing, of_babel(payload.get(8..)?)?)),
         58 => {
@@ -110,7 +110,7 @@ fn of_ip(protocol: u8, payload: &[u8]) -> Option<(Purpose, Vec<Part>)> {
 }
 
 /// The messages of a packet of Babel. TLVs that only set the state of the parser count for the message behind them.
-fn of_babel(packet: &[u8]) -> Option<Vec<Part>> {
+fn of_babel(packet: &[u8]) -> Option<Vec<MessagePart>> {
     let [42, 2, length @ ..] = packet.first_chunk::<4>()? else { return None };
     let mut rest = packet.get(4..)?.get(..u16::from_be_bytes(*length).into())?;
     let (mut parts, mut before) = (Vec::new(), 0);
@@ -130,16 +130,16 @@ fn of_babel(packet: &[u8]) -> Option<Vec<Part>> {
             _ => continue,
         };
         let forwarded = *kind == 10 && tlv.get(6).is_some_and(|hops| is_forwarded(*hops));
-        parts.push(Part { kind: name, bytes: std::mem::take(&mut before), forwarded });
+        parts.push(MessagePart { kind: name, bytes: std::mem::take(&mut before), forwarded });
     }
     Some(parts).filter(|it| !it.is_empty())
 }
 
 /// The messages of a packet of batman-adv that a station has sent.
-fn of_batman(packet: &[u8], station: &[u8]) -> Option<(Purpose, Vec<Part>)> {
+fn of_batman(packet: &[u8], station: &[u8]) -> Option<(Purpose, Vec<MessagePart>)> {
     let inner = |at: usize, forwarded: bool| {
         let (purpose, parts) = of_frame(packet.get(at..)?, station).filter(|it| it.0 == Purpose::Resolution)?;
-        Some((purpose, parts.into_iter().map(|it| Part { forwarded, ..it }).collect()))
+        Some((purpose, parts.into_iter().map(|it| MessagePart { forwarded, ..it }).collect()))
     };
     match packet.first()? {
         0 => of_ogms(packet, "OGM", 24, 22, station),
@@ -161,12 +161,12 @@ fn of_ogms(
     header: usize,
     length_at: usize,
     station: &[u8],
-) -> Option<(Purpose, Vec<Part>)> {
+) -> Option<(Purpose, Vec<MessagePart>)> {
     let (mut rest, mut parts) = (packet, Vec::new());
     while rest.first() == packet.first() && rest.len() >= header {
         let bytes = header + usize::from(u16::from_be_bytes([rest[length_at], rest[length_at + 1]]));
         let (ogm, behind) = rest.split_at_checked(bytes)?;
-        parts.push(Part { kind, bytes: bytes as u32, forwarded: &ogm[8..14] != station });
+        parts.push(MessagePart { kind, bytes: bytes as u32, forwarded: &ogm[8..14] != station });
         rest = behind;
     }
     Some((Purpose::Routing, parts)).filter(|it| !it.1.is_empty())

@@ -41,7 +41,7 @@ pub mod radiotap;
 pub mod tcp;
 pub mod udp;
 
-pub use datagram::{Carrier, Datagram, Name, Part};
+pub use datagram::{Carrier, Datagram, MessagePart, Name};
 pub use prefix::Prefix;
 
 /// An error in bytes, or a value that has no encoding.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hopyard_engine::Span;
 
-use super::{Carrier, Datagram, Name, Part, Prefix, Reader, WireError, Write};
+use super::{Carrier, Datagram, MessagePart, Name, Prefix, Reader, WireError, Write};
 
 const FORMAT: &str = "OLSR";
 
@@ -415,10 +415,10 @@ impl<A: Name> Datagram<A> for Packet<A> {
         if kinds.all(|kind| kind == first) { first } else { "OLSR" }
     }
 
-    fn parts(&self, each: &mut dyn FnMut(Part)) {
+    fn parts(&self, each: &mut dyn FnMut(MessagePart)) {
         for it in &self.messages {
             // Its originator sends a message with a hop count of 0 (§3.3.2).
-            each(Part { kind: it.kind(), bytes: it.size(), forwarded: it.hops > 0 });
+            each(MessagePart { kind: it.kind(), bytes: it.size(), forwarded: it.hops > 0 });
         }
     }
 

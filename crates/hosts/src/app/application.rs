@@ -52,7 +52,7 @@ pub enum Change {
 }
 
 /// The facts about a model with these parameters, for the checks of a scenario.
-pub trait Facts: Params {
+pub trait ApplicationFacts: Params {
     /// Whether the model needs a transport that says how much it can take, which UDP does not.
     const NEEDS_TCP: bool = false;
 

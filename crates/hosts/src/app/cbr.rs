@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::application::packet_or_stop;
-use super::{Application, Facts, Offer, Period};
+use super::{Application, ApplicationFacts, Offer, Period};
 use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 
 /// Parameters of constant bit rate traffic.
@@ -73,7 +73,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl ApplicationFacts for Params {
     fn packet_size(&self) -> Option<u64> {
         Some(self.packet_size.count())
     }

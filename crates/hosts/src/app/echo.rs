@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::application::packet_or_stop;
 use super::cbr::check_packet_size;
-use super::{Application, Change, Facts, Offer, Period};
+use super::{Application, ApplicationFacts, Change, Offer, Period};
 use crate::params::{self, Fault};
 
 /// Parameters of an echo.
@@ -33,14 +33,12 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         check_packet_size(self.size).map_err(|fault| Fault { parameter: "size", ..fault })?;
-        if self.interval < Span::from_micros(1) {
-            return Err(Fault::new("interval", format!("expected at least 1 us, found {}", self.interval)));
-        }
+        Fault::unless("interval", self.interval, |it| it >= Span::from_micros(1), "at least 1 us")?;
         Ok(())
     }
 }
 
-impl Facts for Params {
+impl ApplicationFacts for Params {
     fn packet_size(&self) -> Option<u64> {
         Some(self.size.count())
     }

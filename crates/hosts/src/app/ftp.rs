@@ -7,7 +7,7 @@ use hopyard_engine::{Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Application, Facts, Offer, Period};
+use super::{Application, ApplicationFacts, Offer, Period};
 use crate::params;
 
 /// A file without end has no parameters.
@@ -21,7 +21,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl ApplicationFacts for Params {
     const NEEDS_TCP: bool = true;
 }
 

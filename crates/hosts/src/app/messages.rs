@@ -14,7 +14,7 @@ use super::cbr::check_packet_size;
 use super::input::Input;
 use super::law::{Law, check_size};
 use super::object::{Kind, Object};
-use super::{Application, Facts, Offer, Period};
+use super::{Application, ApplicationFacts, Offer, Period};
 use crate::params::{self, Fault};
 
 /// Parameters of messages.
@@ -55,7 +55,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl ApplicationFacts for Params {
     const HAS_OBJECTS: bool = true;
 
     fn packet_size(&self) -> Option<u64> {

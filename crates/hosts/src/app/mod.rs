@@ -26,7 +26,7 @@ use enum_dispatch::enum_dispatch;
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Rng, Time};
 
-pub use self::application::{Application, Change, Facts, Offer, Period};
+pub use self::application::{Application, ApplicationFacts, Change, Offer, Period};
 pub use self::input::{Entry, Format, Input};
 pub use self::law::Law;
 pub use self::object::{Kind, Object};
@@ -35,9 +35,9 @@ use crate::registry;
 
 /// Defines the registry, and the enum that forwards to one of the applications.
 ///
-/// A model's module holds `Params`, which implements [`Facts`], and a type of the variant's name, which implements
-/// [`Application`] and has `new(&Params, Period, Rng)`. A model whose destination answers names the type of the
-/// application there, which has `new(&Params, Rng)`.
+/// A model's module holds `Params`, which implements [`ApplicationFacts`], and a type of the variant's name, which
+/// implements [`Application`] and has `new(&Params, Period, Rng)`. A model whose destination answers names the type of
+/// the application there, which has `new(&Params, Rng)`.
 macro_rules! models {
     ($($name:literal => $module:ident :: $variant:ident $(, answered by $answers:ident)?, $summary:literal;)+) => {
         registry! { "traffic": $($name => $module::$variant, $summary;)+ }
@@ -53,25 +53,25 @@ macro_rules! models {
         }
 
         impl Config {
-            /// Whether the model cannot use UDP ([`Facts::NEEDS_TCP`]).
+            /// Whether the model cannot use UDP ([`ApplicationFacts::NEEDS_TCP`]).
             #[must_use]
             pub const fn needs_tcp(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::NEEDS_TCP,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as ApplicationFacts>::NEEDS_TCP,)+ }
             }
 
-            /// Whether the model writes objects ([`Facts::HAS_OBJECTS`]).
+            /// Whether the model writes objects ([`ApplicationFacts::HAS_OBJECTS`]).
             #[must_use]
             pub const fn has_objects(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::HAS_OBJECTS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as ApplicationFacts>::HAS_OBJECTS,)+ }
             }
 
-            /// The payload of each packet over UDP, in bytes ([`Facts::packet_size`]).
+            /// The payload of each packet over UDP, in bytes ([`ApplicationFacts::packet_size`]).
             #[must_use]
             pub fn packet_size(&self) -> Option<u64> {
                 match self { $(Self::$variant(params) => params.packet_size(),)+ }
             }
 
-            /// The parameter and the size of the largest object ([`Facts::largest`]).
+            /// The parameter and the size of the largest object ([`ApplicationFacts::largest`]).
             #[must_use]
             pub fn largest(&self) -> Option<(&'static str, Bytes)> {
                 match self { $(Self::$variant(params) => params.largest(),)+ }
@@ -85,7 +85,7 @@ macro_rules! models {
                 }
             }
 
-            /// The files that the parameters name ([`Facts::inputs`]).
+            /// The files that the parameters name ([`ApplicationFacts::inputs`]).
             pub fn inputs(&mut self) -> Vec<Input<'_>> {
                 match self { $(Self::$variant(params) => params.inputs(),)+ }
             }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::application::packet_or_stop;
 use super::cbr::{check_packet_size, packet_interval};
-use super::{Application, Facts, Offer, Period};
+use super::{Application, ApplicationFacts, Offer, Period};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// How the times are distributed.
@@ -80,7 +80,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl ApplicationFacts for Params {
     fn packet_size(&self) -> Option<u64> {
         Some(self.packet_size.count())
     }

@@ -23,7 +23,7 @@ use super::application::packet_or_stop;
 use super::input::Input;
 use super::law::{Law, check_size};
 use super::object::{Kind, Object};
-use super::{Application, Change, Facts, Offer, Period};
+use super::{Application, ApplicationFacts, Change, Offer, Period};
 use crate::params::{self, Fault, Unused, unused_where};
 
 /// When a client opens a connection.
@@ -86,9 +86,7 @@ impl params::Params for Params {
         check_size("request", &self.request)?;
         check_size("answer", &self.answer)?;
         check_size("part", &self.part)?;
-        if self.pipelining == 0 {
-            return Err(Fault::new("pipelining", "expected at least 1, found 0"));
-        }
+        Fault::unless("pipelining", self.pipelining, |it| it > 0, "at least 1")?;
         if self.connection == Connection::Each && self.pipelining > 1 {
             let problem = format!("expected 1 with `connection = \"each\"`, found {}", self.pipelining);
             return Err(Fault::new("pipelining", problem));
@@ -101,7 +99,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl ApplicationFacts for Params {
     const HAS_OBJECTS: bool = true;
     const NEEDS_TCP: bool = true;
 

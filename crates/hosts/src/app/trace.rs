@@ -16,7 +16,7 @@ use super::application::packet_or_stop;
 use super::cbr::check_packet_size;
 use super::input::{Entry, Format, Input};
 use super::object::{Kind, Object};
-use super::{Application, Facts, Offer, Period};
+use super::{Application, ApplicationFacts, Offer, Period};
 use crate::params::{self, Fault};
 
 /// Parameters of a trace.
@@ -53,7 +53,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl ApplicationFacts for Params {
     const HAS_OBJECTS: bool = true;
 
     fn packet_size(&self) -> Option<u64> {

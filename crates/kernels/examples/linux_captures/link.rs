@@ -15,7 +15,7 @@ const ETHERNET: usize = 14;
 
 /// A data segment leaves the sender.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct SentSegment {
     /// In nanoseconds since the SYN.
     pub time: u64,
     /// Its number, or the byte at which it begins in a transfer that is written in pieces.
@@ -125,7 +125,7 @@ pub struct Link {
     highest: u64,
     /// When the SYN was sent.
     pub begin: Option<Time>,
-    pub sent: Vec<Sent>,
+    pub sent: Vec<SentSegment>,
     pub acks: Vec<Ack>,
 }
 
@@ -246,7 +246,7 @@ impl Network for Link {
         if from == 0 && tcp.payload > 0 {
             let (segment, end) = self.segment(&tcp)?;
             let number = if self.case.is_written() { self.sent.len() as u64 } else { segment };
-            self.sent.push(Sent { time, segment, bytes: tcp.payload, again: segment < self.highest });
+            self.sent.push(SentSegment { time, segment, bytes: tcp.payload, again: segment < self.highest });
             self.highest = self.highest.max(end);
             if let Some(place) = self.case.lost.iter().position(|lost| *lost == number) {
                 self.case.lost.remove(place);

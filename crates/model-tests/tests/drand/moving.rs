@@ -35,7 +35,7 @@ impl Ages {
 
 /// A network in motion, and what becomes of its nodes.
 #[derive(Clone, Debug)]
-struct Plan {
+struct Motion {
     seed: u64,
     nodes: usize,
     degree: f64,
@@ -51,7 +51,7 @@ struct Plan {
     batteries: Vec<(u64, usize)>,
 }
 
-fn plan() -> impl Strategy<Value = Plan> {
+fn plan() -> impl Strategy<Value = Motion> {
     let resends = prop_oneof![Just(Resends::Times(0)), Just(Resends::Times(5)), Just(Resends::Unlimited)];
     let lottery = prop_oneof![Just(Lottery::Own), Just(Lottery::Largest)];
     let loss = prop_oneof![Just(0.0), Just(0.1), Just(0.3), 0.0..0.3];
@@ -61,7 +61,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     let batteries = prop::collection::vec((1..500_u64, 0..40_usize), 0..6);
     let lives = (changes, late, batteries);
     (any::<u64>(), 2..24_usize, 2.0..9.0, loss, speed, lottery, resends, lives).prop_map(
-        |(seed, nodes, degree, loss, speed, lottery, resends, (changes, late, batteries))| Plan {
+        |(seed, nodes, degree, loss, speed, lottery, resends, (changes, late, batteries))| Motion {
             seed,
             nodes,
             degree,
@@ -77,7 +77,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 /// Runs 40 s of motion, births and deaths, then lets the network be as it is.
-fn check(plan: &Plan) -> Result<(), TestCaseError> {
+fn check(plan: &Motion) -> Result<(), TestCaseError> {
     let params = Params { lottery: plan.lottery, grant_resends: plan.resends, ..Params::of_profile("rfc") };
     let mut walkers = Walkers::new(plan.nodes, plan.degree, 150.0, plan.seed);
     let mut network = Network::new(walkers.links(|_| true), &params, plan.loss, plan.seed);

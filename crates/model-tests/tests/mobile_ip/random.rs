@@ -42,7 +42,7 @@ fn intervals(rng: &mut Rng) -> Vec<(f64, f64)> {
 }
 
 /// Who is who in a network: a correspondent, routers of the core, agents in a row, and hosts.
-struct Plan {
+struct Cast {
     routers: usize,
     /// How many of the agents, which come first, have hosts of their own.
     homes: usize,
@@ -50,7 +50,7 @@ struct Plan {
     hosts: usize,
 }
 
-impl Plan {
+impl Cast {
     fn random(rng: &mut Rng) -> Self {
         let homes = 1 + rng.below(2) as usize;
         Self {
@@ -148,7 +148,7 @@ fn add_outages(spec: &mut Spec, rng: &mut Rng, first: usize) {
 }
 
 /// Agents that stop, deny, and send what others cannot accept.
-fn add_orders(spec: &mut Spec, rng: &mut Rng, plan: &Plan) {
+fn add_orders(spec: &mut Spec, rng: &mut Rng, plan: &Cast) {
     let at = |seconds| Time::ZERO + span(seconds);
     let times = |rng: &mut Rng, probability| -> Vec<(Time, Time)> {
         let times = if chance(rng, probability) { intervals(rng) } else { Vec::new() };
@@ -180,7 +180,7 @@ fn add_orders(spec: &mut Spec, rng: &mut Rng, plan: &Plan) {
 pub fn numbered(number: u64) -> Spec {
     let rng = &mut Streams::new(number, 0).stream("network");
     let (profile, routing) = if chance(rng, 0.3) { ("ns2", "dsdv") } else { ("rfc", "static") };
-    let plan = Plan::random(rng);
+    let plan = Cast::random(rng);
     // Cells of 250 m, which overlap, touch, or leave gaps.
     let spacing = rng.uniform_in(150.0, 550.0);
     let width = spacing * (plan.agents - 1) as f64;

@@ -17,12 +17,12 @@ pub struct Case {
     pub tcp: String,
     pub recovery: String,
     pub drops: Vec<u64>,
-    pub sent: Vec<Sent>,
+    pub sent: Vec<SentSegment>,
 }
 
 /// A sent segment: time, number, whether it is a retransmission, and the window at that time, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sent {
+pub struct SentSegment {
     pub time: f64,
     pub segment: i64,
     pub again: bool,
@@ -45,7 +45,7 @@ pub fn read(text: &str) -> Vec<Case> {
         if !fields[6].is_empty() {
             cwnd = fields[6].parse::<f64>().expect("a window in bytes") / 1000.0;
         }
-        cases.last_mut().expect("the first line names a case").sent.push(Sent {
+        cases.last_mut().expect("the first line names a case").sent.push(SentSegment {
             time: fields[3].parse().expect("a time"),
             segment: fields[4].parse().expect("a number"),
             again: fields[5] == "1",
@@ -94,7 +94,7 @@ pub fn rivals(tcp: &str) -> Vec<Rival> {
 }
 
 /// The data segments that Hopyard sends in a case.
-pub fn run(congestion: &congestion::Config, case: &Case) -> Vec<Sent> {
+pub fn run(congestion: &congestion::Config, case: &Case) -> Vec<SentSegment> {
     let params = tcp::Params {
         segment_size: Bytes::new(1000),
         // ns-3's send buffer of 131,072 bytes.
@@ -116,9 +116,9 @@ pub fn run(congestion: &congestion::Config, case: &Case) -> Vec<Sent> {
     path.events.iter().filter(|event| event.kind != Kind::Ack && event.segment > 0).map(sent).collect()
 }
 
-fn sent(event: &Event) -> Sent {
+fn sent(event: &Event) -> SentSegment {
     let (time, again) = (event.time.seconds(), event.kind == Kind::Resend);
-    Sent { time, segment: event.segment, again, cwnd: event.state.cwnd }
+    SentSegment { time, segment: event.segment, again, cwnd: event.state.cwnd }
 }
 
 /// The result of the comparison with the reference.
@@ -137,18 +137,18 @@ pub struct Comparison {
 }
 
 /// Compares the sent segments. Times count from the first segment, because ns-3's SYN has other options.
-pub fn compare(ours: &[Sent], theirs: &[Sent]) -> Comparison {
+pub fn compare(ours: &[SentSegment], theirs: &[SentSegment]) -> Comparison {
     let pairs = || ours.iter().zip(theirs);
     let first_difference = pairs()
         .position(|(a, b)| (a.segment, a.again) != (b.segment, b.again))
         .or_else(|| (ours.len() != theirs.len()).then(|| ours.len().min(theirs.len())));
-    let again = |sent: &[Sent]| {
+    let again = |sent: &[SentSegment]| {
         let mut again: Vec<i64> = sent.iter().filter(|sent| sent.again).map(|sent| sent.segment).collect();
         again.sort_unstable();
         again
     };
     let until = first_difference.unwrap_or(usize::MAX);
-    let start = |sent: &[Sent]| sent.first().map_or(0.0, |sent| sent.time);
+    let start = |sent: &[SentSegment]| sent.first().map_or(0.0, |sent| sent.time);
     let shift = start(ours) - start(theirs);
     Comparison {
         segments: ours.len(),

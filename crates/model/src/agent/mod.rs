@@ -17,7 +17,7 @@ use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Span, Time};
 
 pub use orders::{During, Keys, Orders, is_during};
-pub use protocol::{Agent, Doubt, Facts, ICMP};
+pub use protocol::{Agent, AgentFacts, Doubt, ICMP};
 pub use site::{AgentInterface, Role, Site};
 
 use crate::address::Address;
@@ -38,7 +38,7 @@ macro_rules! agents {
         }
 
         /// The counters of every agent: columns of the table of nodes, in the order of the agents.
-        pub const METRICS: &[(&str, &[Metric])] = &[$(($name, <$module::Params as Facts>::METRICS)),+];
+        pub const METRICS: &[(&str, &[Metric])] = &[$(($name, <$module::Params as AgentFacts>::METRICS)),+];
 
         impl Config {
             /// The agent at a place; `rng` is its own stream.
@@ -50,67 +50,67 @@ macro_rules! agents {
             /// The UDP ports at which the agent is reached.
             #[must_use]
             pub const fn ports(&self) -> &'static [u16] {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::PORTS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as AgentFacts>::PORTS,)+ }
             }
 
-            /// The types of its messages ([`Facts::MESSAGES`]).
+            /// The types of its messages ([`AgentFacts::MESSAGES`]).
             #[must_use]
             pub const fn messages(&self) -> &'static [&'static str] {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::MESSAGES,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as AgentFacts>::MESSAGES,)+ }
             }
 
             /// Whether the agent finds slots for the MACs of its node.
             #[must_use]
             pub const fn finds_slots(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::FINDS_SLOTS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as AgentFacts>::FINDS_SLOTS,)+ }
             }
 
             /// Whether packets of hosts that are away come to the agent through tunnels.
             #[must_use]
             pub fn takes_reverse_tunnels(&self) -> bool {
-                match self { $(Self::$variant(params) => Facts::takes_reverse_tunnels(&**params),)+ }
+                match self { $(Self::$variant(params) => AgentFacts::takes_reverse_tunnels(&**params),)+ }
             }
 
             /// How many bytes the tunnels of the agent add to a packet for a host that is away.
             #[must_use]
             pub fn tunnel_bytes(&self) -> u32 {
-                match self { $(Self::$variant(params) => Facts::tunnel_bytes(&**params),)+ }
+                match self { $(Self::$variant(params) => AgentFacts::tunnel_bytes(&**params),)+ }
             }
 
-            /// From when on a node has a slot ([`Facts::first_slot`]).
+            /// From when on a node has a slot ([`AgentFacts::first_slot`]).
             #[must_use]
             pub fn first_slot(&self) -> Vec<(&'static str, Span)> {
-                match self { $(Self::$variant(params) => Facts::first_slot(&**params),)+ }
+                match self { $(Self::$variant(params) => AgentFacts::first_slot(&**params),)+ }
             }
 
-            /// The longest message that is sent again and again ([`Facts::longest_message`]).
+            /// The longest message that is sent again and again ([`AgentFacts::longest_message`]).
             #[must_use]
             pub fn longest_message(&self, neighbours: usize) -> u32 {
-                match self { $(Self::$variant(params) => Facts::longest_message(&**params, neighbours),)+ }
+                match self { $(Self::$variant(params) => AgentFacts::longest_message(&**params, neighbours),)+ }
             }
 
-            /// What is doubtful about the parameters ([`Facts::doubts`]).
+            /// What is doubtful about the parameters ([`AgentFacts::doubts`]).
             #[must_use]
             pub fn doubts(&self) -> Vec<Doubt> {
-                match self { $(Self::$variant(params) => Facts::doubts(&**params),)+ }
+                match self { $(Self::$variant(params) => AgentFacts::doubts(&**params),)+ }
             }
 
             /// Whether the agent needs a routing protocol that keeps routes between neighbours.
             #[must_use]
             pub fn needs_kept_routes(&self) -> bool {
-                match self { $(Self::$variant(params) => Facts::needs_kept_routes(&**params),)+ }
+                match self { $(Self::$variant(params) => AgentFacts::needs_kept_routes(&**params),)+ }
             }
 
             /// Which parameter says that the agent has no keys with another one.
             #[must_use]
             pub fn lacks_keys(&self, keys: Keys) -> Option<&'static str> {
-                match self { $(Self::$variant(params) => Facts::lacks_keys(&**params, keys),)+ }
+                match self { $(Self::$variant(params) => AgentFacts::lacks_keys(&**params, keys),)+ }
             }
 
             /// Whether the agent serves hosts that move between networks.
             #[must_use]
             pub const fn serves_moving_hosts(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::SERVES_MOVING_HOSTS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as AgentFacts>::SERVES_MOVING_HOSTS,)+ }
             }
         }
 
@@ -118,13 +118,13 @@ macro_rules! agents {
             /// The UDP ports at which the agent is reached.
             #[must_use]
             pub const fn ports(&self) -> &'static [u16] {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::PORTS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as AgentFacts>::PORTS,)+ }
             }
 
             /// The value of a counter; nothing if the agent has no such one, or its part does not count it.
             #[must_use]
             pub fn metric(&self, metric: &Metric) -> Option<u64> {
-                let own = match self { $(Self::$variant(_) => <$module::Params as Facts>::METRICS,)+ };
+                let own = match self { $(Self::$variant(_) => <$module::Params as AgentFacts>::METRICS,)+ };
                 let place = own.iter().position(|it| it.name == metric.name)?;
                 self.counts().get(place).copied().flatten()
             }

@@ -24,7 +24,7 @@ use hopyard_wire::WireError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{Agent, Facts};
+use super::protocol::{Agent, AgentFacts};
 use super::site::Site;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
@@ -53,9 +53,7 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.interval < Span::from_millis(1) {
-            return Err(Fault::new("interval", format!("expected at least 1 ms, found {}", self.interval)));
-        }
+        Fault::unless("interval", self.interval, |it| it >= Span::from_millis(1), "at least 1 ms")?;
         params::check_jitter("jitter", self.jitter, "interval", self.interval)?;
         if self.hold < self.interval {
             return Err(Fault::new(
@@ -108,7 +106,7 @@ impl Datagram<Address> for Hello {
 /// The UDP port: one of the dynamic ports, which are assigned to nobody (RFC 6335 §6).
 const PORT: u16 = 49_269;
 
-impl Facts for Params {
+impl AgentFacts for Params {
     const MESSAGES: &'static [&'static str] = &["HELLO"];
     const PORTS: &'static [u16] = &[PORT];
 }
@@ -197,10 +195,10 @@ impl Agent for Neighbours {
 
     fn on_message(&mut self, packet: PacketId, _from: Address, cx: &mut Context) {
         let (now, from) = (cx.now, cx.packets[packet].source);
-        let Body::Control { message, .. } = &cx.packets[packet].body else { return };
-        let Some(Hello { heard }) = message.get::<Hello>() else {
+        let Some(hello) = cx.packets[packet].message::<Hello>() else {
             return cx.drop_packet(self.node, packet, DropReason::NoListener);
         };
+        let heard = &hello.heard;
         let address = Address::from(self.node);
         let until = now + self.params.hold;
         // A HELLO lists all neighbours that its sender hears. One without this node ends the symmetry at once.

@@ -24,7 +24,7 @@ pub struct Doubt {
 }
 
 /// The facts about an agent with these parameters, for the checks of a scenario and for a node.
-pub trait Facts {
+pub trait AgentFacts {
     /// The UDP ports of the agent, and [`ICMP`] if messages of ICMP are for it. Messages for other ports do not reach
     /// the agent.
     const PORTS: &'static [u16];
@@ -83,8 +83,8 @@ pub trait Facts {
 /// An agent at one node.
 #[enum_dispatch]
 pub trait Agent {
-    /// The values of its counters so far, in the order of [`Facts::METRICS`]; nothing for an event that a node with its
-    /// part does not count.
+    /// The values of its counters so far, in the order of [`AgentFacts::METRICS`]; nothing for an event that a node
+    /// with its part does not count.
     fn counts(&self) -> Vec<Option<u64>> {
         Vec::new()
     }

@@ -3,7 +3,7 @@
 use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::energy::Load;
-use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings, Takes};
+use super::{Channel, ChannelId, ChannelModels, Scheduled, Station, StationView, Surroundings, Takes};
 use crate::address::InterfaceId;
 use crate::context::{Context, Slots};
 use crate::mac::rate_control::Belief;
@@ -27,7 +27,7 @@ macro_rules! any_channel {
         impl AnyChannel {
             /// A silent channel.
             #[must_use]
-            pub fn new(id: ChannelId, plan: &Plan<'_>, stations: Vec<Station>, streams: &Streams) -> Self {
+            pub fn new(id: ChannelId, plan: &ChannelModels<'_>, stations: Vec<Station>, streams: &Streams) -> Self {
                 match plan.mac {
                     $(
                         $(mac::Config::$variant(params)

@@ -5,7 +5,7 @@
 
 use hopyard_engine::Span;
 
-use super::energy::{Meter as _, Sent};
+use super::energy::{FrameClass, Meter as _};
 use super::{Channel, Scheduled, Surroundings};
 use crate::address::InterfaceId;
 use crate::mac::Slotted;
@@ -28,7 +28,7 @@ impl<M: Slotted> Channel<M> {
             if gauge.is_watched(station) {
                 queue.set(gauge.timer(station), cx.now);
             }
-            gauge.on_send(station, Sent::MAC, length, cx.now);
+            gauge.on_send(station, FrameClass::MAC, length, cx.now);
         }
         let frame = Frame {
             transmitter: self.interfaces[station],

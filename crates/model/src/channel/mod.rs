@@ -17,7 +17,7 @@ use hopyard_engine::units::Power;
 use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 
 pub use any::AnyChannel;
-use energy::{Gauge, Load, Meter, PacketPrices, Prices, Sent, Spent};
+use energy::{FrameClass, Gauge, Load, Meter, PacketPrices, Prices, Spent};
 pub use listener::enter;
 use listener::{Macs, share, views};
 pub use scheduled::{ChannelId, Scheduled};
@@ -82,7 +82,7 @@ pub struct Station {
 
 /// The parts that all stations of a channel have in common.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a> {
+pub struct ChannelModels<'a> {
     /// Every radio.
     pub radio: &'a phy::Params,
     /// Path loss.
@@ -155,7 +155,13 @@ pub struct Channel<M: Mac> {
 impl<M: Slotted> Channel<M> {
     /// A silent channel.
     #[must_use]
-    pub fn new(id: ChannelId, plan: &Plan<'_>, params: &M::Params, stations: Vec<Station>, streams: &Streams) -> Self {
+    pub fn new(
+        id: ChannelId,
+        plan: &ChannelModels<'_>,
+        params: &M::Params,
+        stations: Vec<Station>,
+        streams: &Streams,
+    ) -> Self {
         let nodes: Vec<NodeId> = stations.iter().map(|station| station.node).collect();
         let jams: Vec<Option<Power>> = stations.iter().map(|station| station.jams).collect();
         let talking = jams.iter().filter(|power| power.is_none()).count();
@@ -166,7 +172,7 @@ impl<M: Slotted> Channel<M> {
         let floor = |mode: &&'static Mode| (mode.row, plan.radio.receiver(&loss, mode).threshold / noise);
         let least = modes.iter().map(|mode| floor(mode).1).fold(f64::INFINITY, f64::min);
         let floors = modes.iter().map(floor).filter(|(_, floor)| *floor > least).collect();
-        let shared = M::share(params, &nodes[..talking], rate_control::Plan { config: plan.rates, draws, floors });
+        let shared = M::share(params, &nodes[..talking], rate_control::Setup { config: plan.rates, draws, floors });
         let count = stations.len();
         let (mut legs, mut reception) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let (mut macs, mut interfaces) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -298,7 +304,7 @@ impl<M: Slotted> Channel<M> {
                 }
             }
             let sent = match frame.packet {
-                None => Sent::MAC,
+                None => FrameClass::MAC,
                 Some(packet) => {
                     let (place, share) = ((station, self.interfaces[station]), share(&frame));
                     for part in further(&frame) {
@@ -677,7 +683,7 @@ fn meter_packet<C: Control>(
     frame: &Frame<C>,
     (id, airtime): (PacketId, Span),
     cx: &mut Context,
-) -> Sent {
+) -> FrameClass {
     let Context { packets, spending, copies, now, .. } = cx;
     let price = |prices: &PacketPrices| {
         let price = if frame.receiver.is_broadcast() { prices.send_broadcast } else { prices.send };
@@ -686,7 +692,7 @@ fn meter_packet<C: Control>(
     let again =
         matches!(frame.control.header(), Header::Data { retry: true, .. } | Header::QosData { retry: true, .. });
     let of_flow = spending.as_mut().and_then(|it| it.on_sent(interface, (id, copies), (*now, airtime), price));
-    let sent = of_flow.unwrap_or_else(|| Sent::of(&packets[id])).again(again);
+    let sent = of_flow.unwrap_or_else(|| FrameClass::of(&packets[id])).again(again);
     if let Some(price) = gauge.packet_prices().map(price) {
         gauge.on_priced(station, sent, price);
     }

@@ -160,7 +160,7 @@ impl<P: Procedure> Mac for Dcf<P> {
 
     const ADAPTS: bool = true;
 
-    fn share(params: &Params, _nodes: &[NodeId], rates: rate_control::Plan<'_>) -> Timing {
+    fn share(params: &Params, _nodes: &[NodeId], rates: rate_control::Setup<'_>) -> Timing {
         Timing::new(params).with_rates(rates)
     }
 

@@ -131,7 +131,7 @@ impl Mac for Edca {
     type Control = Control;
     type Counters = Counters;
 
-    fn share(params: &Params, _nodes: &[NodeId], rates: rate_control::Plan<'_>) -> Timing {
+    fn share(params: &Params, _nodes: &[NodeId], rates: rate_control::Setup<'_>) -> Timing {
         Timing::new(params).with_rates(rates)
     }
 

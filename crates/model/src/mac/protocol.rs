@@ -100,7 +100,7 @@ pub trait Mac: Debug + Sized + Prefetch {
     const ADAPTS: bool = false;
 
     /// The state that stations with these parameters share. `nodes` are their nodes, in the stations' order.
-    fn share(params: &Self::Params, nodes: &[NodeId], rates: rate_control::Plan<'_>) -> Self::Shared;
+    fn share(params: &Self::Params, nodes: &[NodeId], rates: rate_control::Setup<'_>) -> Self::Shared;
 
     /// The modes of all its frames; the first is the mode of data frames, the last that of broadcasts.
     ///

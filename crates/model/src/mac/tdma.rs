@@ -131,7 +131,7 @@ impl Mac for Tdma {
     type Control = Control;
     type Counters = Counters;
 
-    fn share(params: &Params, nodes: &[NodeId], _rates: rate_control::Plan<'_>) -> Frames {
+    fn share(params: &Params, nodes: &[NodeId], _rates: rate_control::Setup<'_>) -> Frames {
         Frames::new(params, nodes)
     }
 

@@ -8,7 +8,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BuildError, Facts, Leg, Mobility, Nodes, Position};
+use super::{BuildError, Leg, Mobility, MobilityFacts, Nodes, Position};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -69,12 +69,8 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.radius.metres() <= 0.0 {
-            return Err(Fault::new("radius", format!("expected a radius above zero, found {}", self.radius)));
-        }
-        if self.speed.metres_per_second() <= 0.0 {
-            return Err(Fault::new("speed", format!("expected a speed above zero, found {}", self.speed)));
-        }
+        Fault::unless("radius", self.radius, |it| it.metres() > 0.0, "a radius above zero")?;
+        Fault::unless("speed", self.speed, |it| it.metres_per_second() > 0.0, "a speed above zero")?;
         if self.side() / self.speed.metres_per_second() < 1e-6 {
             let problem = format!("expected at least 1 us for a 72nd of the circle, found {}", self.speed);
             return Err(Fault::new("speed", problem));
@@ -111,7 +107,7 @@ impl Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     const OWN_START: bool = true;
 
     fn script(&self) -> Vec<super::Step> {

@@ -15,7 +15,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Area, BuildError, Facts, Leg, Mobility, Nodes, Position};
+use super::{Area, BuildError, Leg, Mobility, MobilityFacts, Nodes, Position};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -69,25 +69,15 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         for (name, length) in [("width", self.width), ("height", self.height)] {
-            if length.metres() <= 0.0 {
-                return Err(Fault::new(name, format!("expected a length above zero, found {length}")));
-            }
+            Fault::unless(name, length, |it| it.metres() > 0.0, "a length above zero")?;
         }
-        if self.top < self.bottom {
-            return Err(Fault::new("top", format!("expected at least `bottom` ({}), found {}", self.bottom, self.top)));
-        }
-        if !(0.0..=1.0).contains(&self.alpha) {
-            return Err(Fault::new("alpha", format!("expected 0 to 1, found {}", self.alpha)));
-        }
-        if self.step < Span::from_millis(1) {
-            return Err(Fault::new("step", format!("expected at least 1 ms, found {}", self.step)));
-        }
+        Fault::unless("top", self.top, |it| it >= self.bottom, format_args!("at least `bottom` ({})", self.bottom))?;
+        Fault::unless("alpha", self.alpha, |it| (0.0..=1.0).contains(&it), "0 to 1")?;
+        Fault::unless("step", self.step, |it| it >= Span::from_millis(1), "at least 1 ms")?;
         for (name, sigma, most) in
             [("direction_sigma", self.direction_sigma, 360.0), ("pitch_sigma", self.pitch_sigma, 90.0)]
         {
-            if !(0.0..=most).contains(&sigma) {
-                return Err(Fault::new(name, format!("expected 0 to {most} degrees, found {sigma}")));
-            }
+            Fault::unless(name, sigma, |it| (0.0..=most).contains(&it), format_args!("0 to {most} degrees"))?;
         }
         // A leg between two walls takes a step's share of the time: many reflections a step are no movement.
         let sides = [self.width.metres(), self.height.metres(), self.top.metres() - self.bottom.metres()];
@@ -105,7 +95,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     const OWN_START: bool = true;
 
     fn area(&self) -> Option<Area> {

@@ -8,16 +8,14 @@
 //! call the constant offsets the reference points of a group. Random movement around such points is in `roaming_group`,
 //! and in `reference_point_group`. Validated by construction: the legs are the legs of the leader.
 
-use std::fmt;
-
 use hopyard_engine::units::Coordinate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::sum::Sum;
-use super::{BuildError, Facts, Leg, Membership, Mobility, Nodes, Position};
+use super::{BuildError, Leg, Membership, Mobility, MobilityFacts, Nodes, Position};
 use crate::address::NodeId;
-use crate::params;
+use crate::params::{self, Given, read_given};
 
 /// The node that a member follows, or "none".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,27 +39,11 @@ impl Serialize for Leader {
 
 impl<'de> Deserialize<'de> for Leader {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Leader;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(LEADER)
-            }
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Leader, E> {
-                u32::try_from(number)
-                    .map(Leader::Node)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
-            }
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Leader, E> {
-                u64::try_from(number)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
-                    .and_then(|number| self.visit_u64(number))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Leader, E> {
-                if text == "none" { Ok(Leader::None) } else { Err(E::invalid_value(de::Unexpected::Str(text), &self)) }
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, LEADER, |given: Given<'_, de::IgnoredAny>| match given {
+            Given::Word("none") => Some(Self::None),
+            Given::Whole(node) => node.try_into().ok().map(Self::Node),
+            _ => None,
+        })
     }
 }
 
@@ -114,35 +96,15 @@ impl Serialize for Offset {
 
 impl<'de> Deserialize<'de> for Offset {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Offset;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(OFFSET)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Offset, E> {
-                if text == "positions" {
-                    Ok(Offset::Positions)
-                } else {
-                    Err(E::invalid_value(de::Unexpected::Str(text), &self))
-                }
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Offset, A::Error> {
-                let mut offset = [Coordinate::default(); 3];
-                for (length, place) in offset.iter_mut().enumerate() {
-                    match list.next_element()? {
-                        Some(coordinate) => *place = coordinate,
-                        None if length < 2 => return Err(de::Error::invalid_length(length, &self)),
-                        None => return Ok(Offset::Fixed(offset)),
-                    }
-                }
-                match list.next_element::<de::IgnoredAny>()? {
-                    None => Ok(Offset::Fixed(offset)),
-                    Some(_) => Err(de::Error::invalid_length(offset.len() + 1, &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, OFFSET, |given| match given {
+            Given::Word("positions") => Some(Self::Positions),
+            Given::List(offset) => match offset[..] {
+                [x, y] => Some(Self::Fixed([x, y, Coordinate::default()])),
+                [x, y, z] => Some(Self::Fixed([x, y, z])),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 }
 
@@ -178,7 +140,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     fn membership(&self) -> Option<Membership> {
         Some(Membership { leader: self.leader.node(), offset: self.offset.metres(), is_rigid: true })
     }

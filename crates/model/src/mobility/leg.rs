@@ -127,9 +127,9 @@ pub trait Mobility: fmt::Debug + Send {
     /// Not called again after a leg that lasts for ever.
     fn next_leg(&mut self) -> Leg;
 
-    /// The values of the model's own counters so far, in the order of its [`Facts::METRICS`].
+    /// The values of the model's own counters so far, in the order of its [`MobilityFacts::METRICS`].
     ///
-    /// [`Facts::METRICS`]: super::Facts::METRICS
+    /// [`MobilityFacts::METRICS`]: super::MobilityFacts::METRICS
     fn counts(&self) -> Vec<u64> {
         Vec::new()
     }

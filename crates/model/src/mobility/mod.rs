@@ -24,15 +24,15 @@ use hopyard_engine::Rng;
 pub use self::files::Movements;
 pub use self::grouping::Grouping;
 pub use self::leg::{Leg, Mobility, Position};
-pub use self::spec::{Area, BuildError, Configured, Facts, Membership, Nodes, Spec, Step};
+pub use self::spec::{Area, BuildError, Configured, Membership, MobilityFacts, Nodes, Spec, Step};
 use crate::address::NodeId;
 use crate::params::Metric;
 use crate::registry;
 
 /// Defines the registry of movement models, and the enum that holds one of them.
 ///
-/// A model's module holds `Params`, which implements [`Facts`], and a type of the variant's name, which implements
-/// [`Mobility`] and has `build(&Params, NodeId, &Nodes) -> Result<Self, BuildError>`.
+/// A model's module holds `Params`, which implements [`MobilityFacts`], and a type of the variant's name, which
+/// implements [`Mobility`] and has `build(&Params, NodeId, &Nodes) -> Result<Self, BuildError>`.
 macro_rules! models {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         registry! { "mobility": $($name => $module::$variant, $summary;)+ }
@@ -48,31 +48,31 @@ macro_rules! models {
                 }
             }
 
-            /// Whether the model has start positions of its own ([`Facts::OWN_START`]).
+            /// Whether the model has start positions of its own ([`MobilityFacts::OWN_START`]).
             #[must_use]
             pub const fn has_own_start(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::OWN_START,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as MobilityFacts>::OWN_START,)+ }
             }
 
-            /// Whether nodes stay where the scenario places them ([`Facts::STATIONARY`]).
+            /// Whether nodes stay where the scenario places them ([`MobilityFacts::STATIONARY`]).
             #[must_use]
             pub const fn is_stationary(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::STATIONARY,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as MobilityFacts>::STATIONARY,)+ }
             }
 
-            /// Whether the model reads a movement file ([`Facts::READS_FILE`]).
+            /// Whether the model reads a movement file ([`MobilityFacts::READS_FILE`]).
             #[must_use]
             pub const fn reads_file(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::READS_FILE,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as MobilityFacts>::READS_FILE,)+ }
             }
 
-            /// The area in which nodes move ([`Facts::area`]).
+            /// The area in which nodes move ([`MobilityFacts::area`]).
             #[must_use]
             pub fn area(&self) -> Option<Area> {
                 match self { $(Self::$variant(params) => params.area(),)+ }
             }
 
-            /// The movements of a script ([`Facts::script`]).
+            /// The movements of a script ([`MobilityFacts::script`]).
             #[must_use]
             pub fn script(&self) -> Vec<Step> {
                 match self { $(Self::$variant(params) => params.script(),)+ }
@@ -98,7 +98,7 @@ macro_rules! models {
         }
 
         /// The counters of every model that has some: columns of the table of nodes, in the order of the models.
-        pub const METRICS: &[(&str, &[Metric])] = &[$(($name, <$module::Params as Facts>::METRICS)),+];
+        pub const METRICS: &[(&str, &[Metric])] = &[$(($name, <$module::Params as MobilityFacts>::METRICS)),+];
 
         /// The movement of one node under any model.
         #[enum_dispatch(Mobility)]
@@ -111,7 +111,7 @@ macro_rules! models {
             /// The value of a counter; nothing if the model has no such one.
             #[must_use]
             pub fn metric(&self, metric: &Metric) -> Option<u64> {
-                let own = match self { $(Self::$variant(_) => <$module::Params as Facts>::METRICS,)+ };
+                let own = match self { $(Self::$variant(_) => <$module::Params as MobilityFacts>::METRICS,)+ };
                 let place = own.iter().position(|it| it.name == metric.name)?;
                 self.counts().get(place).copied()
             }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::files::globe::{Epoch, Origin};
 use super::files::track::Follower;
 use super::files::{Dimensions, Format, Movements, Reading};
-use super::{BuildError, Facts, Leg, Mobility, Nodes};
+use super::{BuildError, Leg, Mobility, MobilityFacts, Nodes};
 use crate::address::NodeId;
 use crate::params::{self, Fault, Unused, unused_where};
 
@@ -167,7 +167,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     const OWN_START: bool = true;
     const READS_FILE: bool = true;
 }

@@ -21,7 +21,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Area, BuildError, Facts, Leg, Mobility, Nodes, Position};
+use super::{Area, BuildError, Leg, Mobility, MobilityFacts, Nodes, Position};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -88,13 +88,9 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         for (name, length) in [("width", self.width), ("height", self.height)] {
-            if length.metres() <= 0.0 {
-                return Err(Fault::new(name, format!("expected a length above zero, found {length}")));
-            }
+            Fault::unless(name, length, |it| it.metres() > 0.0, "a length above zero")?;
         }
-        if self.top < self.bottom {
-            return Err(Fault::new("top", format!("expected at least `bottom` ({}), found {}", self.bottom, self.top)));
-        }
+        Fault::unless("top", self.top, |it| it >= self.bottom, format_args!("at least `bottom` ({})", self.bottom))?;
         if self.speed_min.metres_per_second() <= 0.0 {
             return Err(Fault::new(
                 "speed_min",
@@ -106,10 +102,8 @@ impl params::Params for Params {
             let problem = format!("expected at least speed_min ({}), found {}", self.speed_min, self.speed_max);
             return Err(Fault::new("speed_max", problem));
         }
-        if self.pause_max < self.pause_min {
-            let problem = format!("expected at least pause_min ({}), found {}", self.pause_min, self.pause_max);
-            return Err(Fault::new("pause_max", problem));
-        }
+        let least = self.pause_min;
+        Fault::unless("pause_max", self.pause_max, |it| it >= least, format_args!("at least pause_min ({least})"))?;
         let longest = self.diagonal();
         if longest * self.mean_slowness() + self.mean_pause() < SHORTEST {
             let problem = format!(
@@ -206,7 +200,7 @@ pub fn mean_leg_in_box(sides: [f64; 3]) -> f64 {
     sum
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     const OWN_START: bool = true;
 
     fn area(&self) -> Option<Area> {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::group::{Group, Leader, Offset};
 use super::random_waypoint::{self, RandomWaypoint, Start};
-use super::{BuildError, Facts, Leg, Membership, Mobility, Nodes, Position};
+use super::{BuildError, Leg, Membership, Mobility, MobilityFacts, Nodes, Position};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -87,7 +87,7 @@ impl Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     fn membership(&self) -> Option<Membership> {
         Some(Membership { leader: self.leader.node(), offset: self.offset.metres(), is_rigid: false })
     }

@@ -16,7 +16,7 @@ use crate::address::NodeId;
 use crate::params::{self, Metric};
 
 /// The facts about a model with these parameters, for the checks of a scenario.
-pub trait Facts: params::Params {
+pub trait MobilityFacts: params::Params {
     /// Whether the model has start positions of its own, and ignores those that the scenario gives.
     const OWN_START: bool = false;
 
@@ -110,13 +110,13 @@ pub trait Configured: fmt::Debug {
     /// When a movement file is missing or has no such node, or a group has no leader.
     fn movement(&self, node: NodeId, nodes: &Nodes<'_>) -> Result<Box<dyn Mobility>, BuildError>;
 
-    /// The node's place in a group ([`Facts::membership`]).
+    /// The node's place in a group ([`MobilityFacts::membership`]).
     fn membership(&self) -> Option<Membership>;
 
-    /// A member's own motion around its place ([`Facts::own_motion`]).
+    /// A member's own motion around its place ([`MobilityFacts::own_motion`]).
     fn own_motion(&self, rng: Rng) -> Option<Box<dyn Mobility>>;
 
-    /// How the model forms groups of its nodes ([`Facts::grouping`]).
+    /// How the model forms groups of its nodes ([`MobilityFacts::grouping`]).
     fn grouping(&self) -> Option<Grouping>;
 }
 

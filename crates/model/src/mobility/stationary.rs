@@ -4,7 +4,7 @@ use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BuildError, Facts, Leg, Mobility, Nodes, Position};
+use super::{BuildError, Leg, Mobility, MobilityFacts, Nodes, Position};
 use crate::address::NodeId;
 use crate::params;
 
@@ -19,7 +19,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     const STATIONARY: bool = true;
 }
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::track::{Command, FASTEST, Fix, Follower, Track, too_fast};
-use super::{BuildError, Facts, Leg, Mobility, Nodes, Position, Step};
+use super::{BuildError, Leg, Mobility, MobilityFacts, Nodes, Position, Step};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -110,7 +110,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     fn script(&self) -> Vec<Step> {
         let starts = std::iter::once(Span::ZERO).chain(self.track.iter().map(|it| it.at));
         let track = self.track.iter().zip(starts);

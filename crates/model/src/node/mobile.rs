@@ -3,7 +3,7 @@
 
 use hopyard_engine::Time;
 
-use super::{Around, Node, Part};
+use super::{Around, MobileRole, Node};
 use crate::address::{Address, InterfaceId};
 use crate::context::{DropReason, MobileChange, MobileEvent};
 use crate::observe::{Passage, Probe};
@@ -87,10 +87,10 @@ impl Node {
         }
         let MobileChange::Registered { care_of, .. } = event.what else { return false };
         let part = |node| around.topology.parts.get(&node);
-        if !part(self.id).is_some_and(|part: &Part| part.moves) {
+        if !part(self.id).is_some_and(|part: &MobileRole| part.moves) {
             return false;
         }
-        let at_home = |agent: &Part| agent.is_home_of(self.id);
+        let at_home = |agent: &MobileRole| agent.is_home_of(self.id);
         let is_home = care_of == self.id.into() || part(around.cx.owners.of(care_of)).is_some_and(at_home);
         // A host that has been at home from the start has not been registered before; to be so at home is no change.
         self.care_of.replace(care_of).map_or(!is_home, |before| before != care_of)

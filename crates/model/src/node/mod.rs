@@ -10,8 +10,8 @@ mod groups;
 mod membership;
 mod mobile;
 mod notices;
-mod part;
 mod receive;
+mod role;
 mod route;
 mod send;
 mod topology;
@@ -23,7 +23,6 @@ use hopyard_engine::{Armed, Deadline, Time};
 
 pub(crate) use self::border::{Border, Due, Kept, MOST_DUE};
 pub(crate) use self::membership::Groups;
-pub(crate) use self::part::Part;
 pub(crate) use self::topology::{Attachment, Interface, Topology};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::agent::{self, Agent as _};
@@ -36,6 +35,7 @@ use crate::mobility;
 use crate::observe::{PacketEvent, Probe};
 use crate::packet::PacketId;
 use crate::routing::{self, Routes as _, Routing as _};
+pub(crate) use role::MobileRole;
 
 /// A node's layers above the MAC. The fields that every received packet needs come first.
 #[derive(Debug)]

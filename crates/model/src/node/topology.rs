@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Part;
+use super::MobileRole;
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::channel::ChannelId;
 use crate::ip;
@@ -39,7 +39,7 @@ pub(crate) struct Topology {
     /// The size of the largest packet on each channel, if there is a limit.
     pub mtus: Vec<Option<u32>>,
     /// The parts of nodes among networks whose hosts move; other nodes have none.
-    pub parts: BTreeMap<NodeId, Part>,
+    pub parts: BTreeMap<NodeId, MobileRole>,
     pub ip: ip::Params,
 }
 

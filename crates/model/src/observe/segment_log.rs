@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use hopyard_engine::Time;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use strum::IntoStaticStr;
 
 use super::network::{FlowView, NetworkView};
@@ -13,6 +13,7 @@ use super::probe::{FlowEvent, PacketEvent, Probe};
 use super::row::{Report, Row};
 use crate::address::NodeId;
 use crate::packet::{Body, FlowId, Packet, TcpFlags, TcpHeader};
+use crate::params::{Given, read_given};
 
 /// A row for each TCP segment that the sender or the receiver of a flow passed to IP or received. The rows begin at the
 /// start of the run, in the order of time. `measure.segments` says of which flows: by default, of none. Sequence
@@ -153,33 +154,13 @@ impl Serialize for SegmentFlows {
 
 impl<'de> Deserialize<'de> for SegmentFlows {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = SegmentFlows;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(FLOWS)
-            }
-            fn visit_bool<E: de::Error>(self, all: bool) -> Result<SegmentFlows, E> {
-                Ok(if all { SegmentFlows::All } else { SegmentFlows::None })
-            }
-            fn visit_u64<E: de::Error>(self, flow: u64) -> Result<SegmentFlows, E> {
-                self.visit_str(&flow.to_string())
-            }
-            fn visit_i64<E: de::Error>(self, flow: i64) -> Result<SegmentFlows, E> {
-                self.visit_str(&flow.to_string())
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<SegmentFlows, E> {
-                text.parse().map_err(E::custom)
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<SegmentFlows, A::Error> {
-                let mut flows = Vec::new();
-                while let Some(flow) = list.next_element::<u32>()? {
-                    flows.push(flow);
-                }
-                Ok(SegmentFlows::only(flows))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, FLOWS, |given| match given {
+            Given::Choice(all) => Some(if all { Self::All } else { Self::None }),
+            Given::Whole(flow) => flow.to_string().parse().ok(),
+            Given::Word(flows) => flows.parse().ok(),
+            Given::List(flows) => Some(Self::only(flows)),
+            Given::Number(_) => None,
+        })
     }
 }
 

@@ -73,7 +73,7 @@ struct Limits {
 
 /// The transmissions of a station.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct Transmissions {
     /// The number of its transmissions.
     count: u64,
     /// When it had sent all of the last one, and which that is.
@@ -122,7 +122,7 @@ pub struct Medium<C> {
     free: Vec<u32>,
     in_air: usize,
     /// The transmissions of each station.
-    sent: Vec<Sent>,
+    sent: Vec<Transmissions>,
     /// The number of transmissions so far.
     count: u64,
 }
@@ -182,7 +182,7 @@ impl<C: Fields> Medium<C> {
             transmissions: Vec::new(),
             free: Vec::new(),
             in_air: 0,
-            sent: vec![Sent { count: 0, until: Time::NEVER, last: 0 }; stations],
+            sent: vec![Transmissions { count: 0, until: Time::NEVER, last: 0 }; stations],
             count: 0,
         }
     }
@@ -282,7 +282,7 @@ impl<C: Fields> Medium<C> {
         let id = self.place(|id| new(Vec::new(), id));
         let mut hearers = std::mem::take(&mut self.transmissions[id as usize].hearers);
         let sent = &mut self.sent[station as usize];
-        let before = std::mem::replace(sent, Sent { count: sent.count + 1, until, last: id });
+        let before = std::mem::replace(sent, Transmissions { count: sent.count + 1, until, last: id });
         self.hearers.find(station as usize, before.count + 1, now, &mut hearers);
         if before.until == now {
             self.follow(TransmissionId(before.last), station, &mut hearers);

@@ -32,7 +32,7 @@ use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Context, DropReason, Owners};
 use crate::packet::{PacketId, RoutingMessage};
 pub use connectivity::Connectivity;
-pub use protocol::{AfterOptions, Facts, MostHops, Networks, Oracular, Prescribed, Routes, Routing, SETTLED};
+pub use protocol::{AfterOptions, MostHops, Networks, Oracular, Prescribed, Routes, Routing, RoutingFacts, SETTLED};
 
 /// Makes the registry and the enum of protocols.
 macro_rules! protocols {
@@ -48,145 +48,145 @@ macro_rules! protocols {
         }
 
         impl Config {
-            /// The types of its messages ([`Facts::MESSAGES`]).
+            /// The types of its messages ([`RoutingFacts::MESSAGES`]).
             #[must_use]
             pub const fn messages(&self) -> &'static [&'static str] {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::MESSAGES,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as RoutingFacts>::MESSAGES,)+ }
             }
 
             /// Whether this protocol can notify a TCP that reacts to notices of broken routes.
             #[must_use]
             pub const fn reports_breaks(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::REPORTS_BREAKS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as RoutingFacts>::REPORTS_BREAKS,)+ }
             }
 
             /// Whether the protocol finds routes over wires, and not over radios only.
             #[must_use]
             pub const fn crosses_wires(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::CROSSES_WIRES,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as RoutingFacts>::CROSSES_WIRES,)+ }
             }
 
-            /// Whether a node with a radio reaches hosts that have wires only ([`Facts::reaches_wires`]).
+            /// Whether a node with a radio reaches hosts that have wires only ([`RoutingFacts::reaches_wires`]).
             #[must_use]
             pub fn reaches_wires(&self) -> bool {
                 match self { $(Self::$variant(params) => params.reaches_wires(),)+ }
             }
 
-            /// Whether the protocol uses all radios of a node ([`Facts::USES_ALL_RADIOS`]).
+            /// Whether the protocol uses all radios of a node ([`RoutingFacts::USES_ALL_RADIOS`]).
             #[must_use]
             pub const fn uses_all_radios(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::USES_ALL_RADIOS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as RoutingFacts>::USES_ALL_RADIOS,)+ }
             }
 
-            /// Whether nodes choose relays among their neighbours ([`Facts::CHOOSES_RELAYS`]).
+            /// Whether nodes choose relays among their neighbours ([`RoutingFacts::CHOOSES_RELAYS`]).
             #[must_use]
             pub const fn chooses_relays(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::CHOOSES_RELAYS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as RoutingFacts>::CHOOSES_RELAYS,)+ }
             }
 
-            /// Whether ns-2 numbers the protocol's messages ([`Facts::NUMBERED_BY_NS2`]).
+            /// Whether ns-2 numbers the protocol's messages ([`RoutingFacts::NUMBERED_BY_NS2`]).
             #[must_use]
             pub const fn numbered_by_ns2(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::Params as Facts>::NUMBERED_BY_NS2,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as RoutingFacts>::NUMBERED_BY_NS2,)+ }
             }
 
-            /// The networks that a gateway tells of ([`Facts::announced`]).
+            /// The networks that a gateway tells of ([`RoutingFacts::announced`]).
             #[must_use]
             pub fn announced(&self, wired: &[Prefix], ad_hoc: &[Prefix]) -> Vec<Prefix> {
                 match self { $(Self::$variant(params) => params.announced(wired, ad_hoc),)+ }
             }
 
-            /// The nodes that the parameters make gateways ([`Facts::gateway_nodes`]).
+            /// The nodes that the parameters make gateways ([`RoutingFacts::gateway_nodes`]).
             #[must_use]
             pub fn gateway_nodes(&self) -> Vec<(String, u32)> {
                 match self { $(Self::$variant(params) => params.gateway_nodes(),)+ }
             }
 
-            /// The doubts about the parameters ([`Facts::doubts`]).
+            /// The doubts about the parameters ([`RoutingFacts::doubts`]).
             #[must_use]
             pub fn doubts(&self) -> Vec<(&'static str, String)> {
                 match self { $(Self::$variant(params) => params.doubts(),)+ }
             }
 
-            /// Whether nodes keep routes to all nodes in reach ([`Facts::keeps_routes`]).
+            /// Whether nodes keep routes to all nodes in reach ([`RoutingFacts::keeps_routes`]).
             #[must_use]
             pub fn keeps_routes(&self) -> bool {
                 match self { $(Self::$variant(params) => params.keeps_routes(),)+ }
             }
 
-            /// Which parameter makes broken links known from the MAC alone ([`Facts::needs_link_failures`]).
+            /// Which parameter makes broken links known from the MAC alone ([`RoutingFacts::needs_link_failures`]).
             #[must_use]
             pub fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {
                 match self { $(Self::$variant(params) => params.needs_link_failures(),)+ }
             }
 
-            /// Whether the protocol reads packets that are for other nodes ([`Facts::overhears`]).
+            /// Whether the protocol reads packets that are for other nodes ([`RoutingFacts::overhears`]).
             #[must_use]
             pub fn overhears(&self) -> bool {
                 match self { $(Self::$variant(params) => params.overhears(),)+ }
             }
 
-            /// How long a node waits for a sign of its next hop ([`Facts::waits_for_next_hop`]).
+            /// How long a node waits for a sign of its next hop ([`RoutingFacts::waits_for_next_hop`]).
             #[must_use]
             pub fn waits_for_next_hop(&self) -> Option<(&'static str, Span)> {
                 match self { $(Self::$variant(params) => params.waits_for_next_hop(),)+ }
             }
 
-            /// The part that needs the queue that serves by class ([`Facts::needs_queue_by_class`]).
+            /// The part that needs the queue that serves by class ([`RoutingFacts::needs_queue_by_class`]).
             #[must_use]
             pub fn needs_queue_by_class(&self) -> Option<&'static str> {
                 match self { $(Self::$variant(params) => params.needs_queue_by_class(),)+ }
             }
 
-            /// Whether the protocol is specified to have no loop ([`Facts::promises_no_loops`]).
+            /// Whether the protocol is specified to have no loop ([`RoutingFacts::promises_no_loops`]).
             #[must_use]
             pub fn promises_no_loops(&self) -> bool {
                 match self { $(Self::$variant(params) => params.promises_no_loops(),)+ }
             }
 
-            /// When routes are known ([`Facts::settles_within`]).
+            /// When routes are known ([`RoutingFacts::settles_within`]).
             #[must_use]
             pub fn settles_within(&self) -> Span {
                 match self { $(Self::$variant(params) => params.settles_within(),)+ }
             }
 
-            /// The most hops that a route can have ([`Facts::most_hops`]).
+            /// The most hops that a route can have ([`RoutingFacts::most_hops`]).
             #[must_use]
             pub fn most_hops(&self) -> Option<MostHops> {
                 match self { $(Self::$variant(params) => params.most_hops(),)+ }
             }
 
-            /// The most hops over which a search finds a destination ([`Facts::search_hops`]).
+            /// The most hops over which a search finds a destination ([`RoutingFacts::search_hops`]).
             #[must_use]
             pub fn search_hops(&self) -> Option<MostHops> {
                 match self { $(Self::$variant(params) => params.search_hops(),)+ }
             }
 
-            /// The bytes that are added to data packets ([`Facts::added_bytes`]).
+            /// The bytes that are added to data packets ([`RoutingFacts::added_bytes`]).
             #[must_use]
             pub fn added_bytes(&self, hops: u32) -> u32 {
                 match self { $(Self::$variant(params) => params.added_bytes(hops),)+ }
             }
 
-            /// Whether packets go to gateways in tunnels ([`Facts::tunnels_to_gateways`]).
+            /// Whether packets go to gateways in tunnels ([`RoutingFacts::tunnels_to_gateways`]).
             #[must_use]
             pub fn tunnels_to_gateways(&self) -> bool {
                 match self { $(Self::$variant(params) => params.tunnels_to_gateways(),)+ }
             }
 
-            /// The nodes that the parameters name ([`Facts::named_nodes`]).
+            /// The nodes that the parameters name ([`RoutingFacts::named_nodes`]).
             #[must_use]
             pub fn named_nodes(&self) -> Vec<(String, u32)> {
                 match self { $(Self::$variant(params) => params.named_nodes(),)+ }
             }
 
-            /// The networks that gateways announce ([`Facts::announced_networks`]).
+            /// The networks that gateways announce ([`RoutingFacts::announced_networks`]).
             #[must_use]
             pub fn announced_networks(&self) -> Vec<(String, Prefix)> {
                 match self { $(Self::$variant(params) => params.announced_networks(),)+ }
             }
 
-            /// The way that the parameters prescribe ([`Facts::prescribed`]).
+            /// The way that the parameters prescribe ([`RoutingFacts::prescribed`]).
             #[must_use]
             pub fn prescribed(&self, from: u32, to: u32) -> Prescribed {
                 match self { $(Self::$variant(params) => params.prescribed(from, to),)+ }

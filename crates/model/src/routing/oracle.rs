@@ -14,7 +14,7 @@ use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Connectivity, Facts, Oracular, Routes, Routing};
+use super::{Connectivity, Oracular, Routes, Routing, RoutingFacts};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{Packet, PacketId};
@@ -34,14 +34,12 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.interval < Span::from_millis(1) {
-            return Err(Fault::new("interval", format!("expected at least 1 ms, found {}", self.interval)));
-        }
+        Fault::unless("interval", self.interval, |it| it >= Span::from_millis(1), "at least 1 ms")?;
         Ok(())
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const REPORTS_BREAKS: bool = true;
     const CROSSES_WIRES: bool = true;
 
@@ -107,8 +105,6 @@ impl Oracle {
 }
 
 impl Routing for Oracle {
-    fn start(&mut self, _cx: &mut Context) {}
-
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         match self.path(cx.packets[packet].destination, cx) {
             Some((next_hop, _)) => cx.act(Action::Send { node: self.node, packet, next_hop }),
@@ -132,8 +128,6 @@ impl Routing for Oracle {
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, DropReason::BrokenLink);
     }
-
-    fn on_timer(&mut self, _cx: &mut Context) {}
 
     fn oracle(&mut self) -> Option<&mut dyn Oracular> {
         Some(self)

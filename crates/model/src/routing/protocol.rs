@@ -16,7 +16,7 @@ use crate::params::Params;
 pub const SETTLED: Span = Span::from_secs(6);
 
 /// What the checks of a scenario, the tables of results and a node ask about a protocol with these parameters.
-pub trait Facts: Params {
+pub trait RoutingFacts: Params {
     /// The types of its messages, as [`Message::kind`](crate::packet::Message::kind) and the parts of a message name
     /// them.
     const MESSAGES: &'static [&'static str] = &[];
@@ -187,7 +187,7 @@ pub trait Routing: Routes + Deadline {
     fn on_networks(&mut self, _networks: &Networks) {}
 
     /// The run starts; timers may be set.
-    fn start(&mut self, cx: &mut Context);
+    fn start(&mut self, _cx: &mut Context) {}
 
     /// A packet for another node, originated here or to be forwarded. The protocol sends it (`Action::Send`), holds it,
     /// or drops it. IP has lowered the TTL of a forwarded packet already.
@@ -217,7 +217,8 @@ pub trait Routing: Routes + Deadline {
     fn on_heard(&mut self, _packet: PacketId, _from: Address, _cx: &mut Context) {}
 
     /// A packet of any kind was decoded that neighbour `from` sent to neighbour `to`. The packet is a copy on loan: the
-    /// protocol reads it, and leaves it where it is. Only protocols that ask for it are called ([`Facts::overhears`]).
+    /// protocol reads it, and leaves it where it is. Only protocols that ask for it are called
+    /// ([`RoutingFacts::overhears`]).
     fn on_overheard(&mut self, _packet: PacketId, _from: Address, _to: Address, _cx: &mut Context) {}
 
     /// The MAC gave up sending `packet` to `next_hop`, for a reason. The protocol owns the packet now.
@@ -228,7 +229,7 @@ pub trait Routing: Routes + Deadline {
     fn on_taken_back(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context);
 
     /// The deadline is reached.
-    fn on_timer(&mut self, cx: &mut Context);
+    fn on_timer(&mut self, _cx: &mut Context) {}
 
     /// The protocol as one that is given the true connectivity; nothing for a real protocol, which cannot know it.
     fn oracle(&mut self) -> Option<&mut dyn Oracular> {

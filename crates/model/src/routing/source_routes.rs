@@ -17,7 +17,7 @@ use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AfterOptions, Connectivity, Facts, Oracular, Prescribed, Routes, Routing};
+use super::{AfterOptions, Connectivity, Oracular, Prescribed, Routes, Routing, RoutingFacts};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{DsrOption, MOST_ADDRESSES, Packet, PacketId, SourceRoute};
@@ -69,7 +69,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["source_route"];
     const CROSSES_WIRES: bool = true;
 
@@ -151,8 +151,6 @@ impl SourceRoutes {
 }
 
 impl Routing for SourceRoutes {
-    fn start(&mut self, _cx: &mut Context) {}
-
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let destination = cx.packets[packet].destination;
         if !self.paths.contains_key(&destination) {
@@ -212,8 +210,6 @@ impl Routing for SourceRoutes {
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, DropReason::BrokenLink);
     }
-
-    fn on_timer(&mut self, _cx: &mut Context) {}
 
     fn oracle(&mut self) -> Option<&mut dyn Oracular> {
         Some(self)

@@ -15,7 +15,7 @@ use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Connectivity, Facts, Oracular, Prescribed, Routes, Routing};
+use super::{Connectivity, Oracular, Prescribed, Routes, Routing, RoutingFacts};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{Packet, PacketId};
@@ -104,7 +104,7 @@ impl Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const CROSSES_WIRES: bool = true;
 
     fn reaches_wires(&self) -> bool {
@@ -210,8 +210,6 @@ impl StaticRoutes {
 }
 
 impl Routing for StaticRoutes {
-    fn start(&mut self, _cx: &mut Context) {}
-
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let destination = cx.packets[packet].destination;
         if self.others == Others::Shortest
@@ -242,8 +240,6 @@ impl Routing for StaticRoutes {
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, DropReason::BrokenLink);
     }
-
-    fn on_timer(&mut self, _cx: &mut Context) {}
 
     fn oracle(&mut self) -> Option<&mut dyn Oracular> {
         Some(self)

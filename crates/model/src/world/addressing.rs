@@ -133,7 +133,7 @@ pub struct Member {
 /// The prefix of each network, and the address of each interface, by number. An interface that is in no network has
 /// the address 0.0.0.0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct AddressPlan {
     /// The prefixes, in the order of the networks.
     pub prefixes: BTreeMap<Network, Prefix>,
     /// The addresses.
@@ -143,7 +143,7 @@ pub struct Plan {
     pub members: BTreeMap<Network, Vec<(NodeId, Address)>>,
 }
 
-impl Plan {
+impl AddressPlan {
     /// The prefix in which each interface has its address.
     #[must_use]
     pub fn of_interfaces(&self) -> BTreeMap<InterfaceId, Prefix> {
@@ -291,7 +291,7 @@ impl Layout<'_> {
     ///
     /// # Errors
     /// Everything that cannot be.
-    pub fn plan(&self) -> Result<Plan, Vec<AddressError>> {
+    pub fn plan(&self) -> Result<AddressPlan, Vec<AddressError>> {
         // Interface n is the first of node n. Further radios follow, then those ends of wires whose node's first
         // interface is taken, then the ends of tunnels.
         let mut nodes: Vec<NodeId> = (0..self.radios.len() as u32).map(NodeId).collect();
@@ -380,8 +380,8 @@ impl Layout<'_> {
 ///
 /// # Errors
 /// Everything that cannot be.
-fn assign(members: &[Member], chosen: &[Option<Prefix>], nodes: &[NodeId]) -> Result<Plan, Vec<AddressError>> {
-    let mut plan = Plan { names: vec![Ipv4Addr::UNSPECIFIED; nodes.len()], ..Plan::default() };
+fn assign(members: &[Member], chosen: &[Option<Prefix>], nodes: &[NodeId]) -> Result<AddressPlan, Vec<AddressError>> {
+    let mut plan = AddressPlan { names: vec![Ipv4Addr::UNSPECIFIED; nodes.len()], ..AddressPlan::default() };
     let mut errors = Vec::new();
     for (member, prefix) in members.iter().zip(chosen) {
         let network = member.network;
@@ -463,11 +463,11 @@ mod tests {
         }
     }
 
-    fn assign(members: &[Member], interfaces: u32) -> Result<Plan, Vec<AddressError>> {
+    fn assign(members: &[Member], interfaces: u32) -> Result<AddressPlan, Vec<AddressError>> {
         super::assign(members, &prefixes(members), &(0..interfaces).map(NodeId).collect::<Vec<_>>())
     }
 
-    fn names(plan: &Plan) -> Vec<String> {
+    fn names(plan: &AddressPlan) -> Vec<String> {
         plan.names.iter().map(ToString::to_string).collect()
     }
 
@@ -520,7 +520,7 @@ mod tests {
         let networks = networks.chain((0..3000).map(Network::Tunnel));
         let members: Vec<_> = networks.map(|network| member(network, None, &[])).collect();
         let plan = assign(&members, 0).expect("a plan");
-        let prefix = |plan: &Plan, network| plan.prefixes[&network].to_string();
+        let prefix = |plan: &AddressPlan, network| plan.prefixes[&network].to_string();
         for (network, expected) in [
             (Network::Channel(0), "10.0.0.0/8"),
             (Network::Channel(1), "172.16.0.0/16"),

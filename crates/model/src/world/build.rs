@@ -6,13 +6,13 @@ use std::sync::Arc;
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rank, Span, Streams, Time};
 
-use super::addressing::{self, AddressError, Layout, Network};
+use super::addressing::{AddressError, AddressPlan, Layout, Network};
 use super::batteries::{Batteries, Energy};
 use super::{Cast, Knowledge, NodeSpec, Progress, RoleSpec, Sampling, Spec, Transport, World};
 use super::{ends, roles, wired_routes};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::{self, AgentInterface};
-use crate::channel::{AnyChannel, ChannelId, Plan, Station};
+use crate::channel::{AnyChannel, ChannelId, ChannelModels, Station};
 use crate::clock::{Clock, Event, Objects, Wake};
 use crate::context::{Context, Owners, Prices, Spending};
 use crate::ip::{Table, Way};
@@ -317,7 +317,7 @@ impl<P: Probe> World<P> {
         let mut clock = Clock::new(objects, spec.duration, spec.medium.exact);
         let mut channels = Vec::with_capacity(spec.channels.len());
         for (number, (channel, stations)) in spec.channels.iter().zip(stations).enumerate() {
-            let plan = Plan {
+            let plan = ChannelModels {
                 radio: &channel.radio,
                 propagation: &channel.propagation,
                 links: channel.links.as_ref(),
@@ -377,7 +377,7 @@ impl<P: Probe> World<P> {
 }
 
 /// Gives every interface its IPv4 address.
-fn plan_addresses(spec: &Spec) -> Result<addressing::Plan, BuildError> {
+fn plan_addresses(spec: &Spec) -> Result<AddressPlan, BuildError> {
     let layout = Layout {
         radios: spec.nodes.iter().map(|node| &*node.radios).collect(),
         channels: spec.channels.iter().map(|channel| channel.network).collect(),
@@ -391,7 +391,7 @@ fn plan_addresses(spec: &Spec) -> Result<addressing::Plan, BuildError> {
 
 /// Gives the nodes with wires their tables. If their routing protocol crosses wires, these have the networks of agents
 /// alone.
-fn fill_tables(spec: &Spec, nodes: &mut [Node], addresses: &addressing::Plan) {
+fn fill_tables(spec: &Spec, nodes: &mut [Node], addresses: &AddressPlan) {
     let delays: Vec<[Span; 2]> =
         spec.wires.iter().map(|wire| [wire.params.delay, wire.params.delay_back.or(wire.params.delay)]).collect();
     let asks = |node: NodeId| !spec.nodes[node.index()].routing.crosses_wires();
@@ -427,7 +427,7 @@ fn join_groups(spec: &Spec, nodes: &mut [Node], streams: &Streams) {
 }
 
 /// Builds the agents of each node, which learn its interfaces and its part.
-fn build_agents(spec: &Spec, nodes: &mut [Node], topology: &Topology, addresses: &addressing::Plan, streams: &Streams) {
+fn build_agents(spec: &Spec, nodes: &mut [Node], topology: &Topology, addresses: &AddressPlan, streams: &Streams) {
     let mut ports: Vec<Vec<AgentInterface>> = vec![Vec::new(); nodes.len()];
     let mut wire_ends = vec![[InterfaceId::BROADCAST; 2]; spec.wires.len()];
     if !spec.roles.is_empty() {
@@ -468,7 +468,7 @@ fn build_agents(spec: &Spec, nodes: &mut [Node], topology: &Topology, addresses:
 }
 
 /// Tells each routing protocol what its node is attached to.
-fn tell_networks(nodes: &mut [Node], topology: &Topology, addresses: &addressing::Plan) {
+fn tell_networks(nodes: &mut [Node], topology: &Topology, addresses: &AddressPlan) {
     let of = |network: Network| addresses.prefixes.get(&network).copied();
     let channels =
         addresses.prefixes.iter().filter(|(network, _)| matches!(network, Network::Channel(_) | Network::Served(_)));

@@ -42,7 +42,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hopyard_engine::{Next, Span, Time};
 
-pub use addressing::{AddressError, Layout, Network, Plan};
+pub use addressing::{AddressError, AddressPlan, Layout, Network};
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
 pub use inject::InjectError;

@@ -6,13 +6,13 @@ use super::{RoleSpec, Spec};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::{self, AgentInterface, Role, Site};
 use crate::mobility::Leg;
-use crate::node::Part;
+use crate::node::MobileRole;
 
 /// The parts of the nodes that have one. `legs` are the first legs of all nodes.
-pub(super) fn parts(spec: &Spec, legs: &[Leg]) -> BTreeMap<NodeId, Part> {
+pub(super) fn parts(spec: &Spec, legs: &[Leg]) -> BTreeMap<NodeId, MobileRole> {
     let part = |(&node, role): (&NodeId, &RoleSpec)| {
         let &leg = legs.get(node.index())?;
-        let none = Part { moves: false, serves: false, home_of: Vec::new(), takes_reverse_tunnels: false, leg };
+        let none = MobileRole { moves: false, serves: false, home_of: Vec::new(), takes_reverse_tunnels: false, leg };
         let part = match role {
             RoleSpec::Fixed => return None,
             RoleSpec::Router { hosts, .. } => {
@@ -20,9 +20,9 @@ pub(super) fn parts(spec: &Spec, legs: &[Leg]) -> BTreeMap<NodeId, Part> {
                 home_of.sort_unstable();
                 let agents = &spec.nodes[node.index()].agents;
                 let takes_reverse_tunnels = agents.iter().any(agent::Config::takes_reverse_tunnels);
-                Part { serves: true, home_of, takes_reverse_tunnels, ..none }
+                MobileRole { serves: true, home_of, takes_reverse_tunnels, ..none }
             }
-            RoleSpec::Host { .. } => Part { moves: true, ..none },
+            RoleSpec::Host { .. } => MobileRole { moves: true, ..none },
         };
         Some((node, part))
     };

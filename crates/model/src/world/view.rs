@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Spec, Transport, World, wired_routes};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::link::wired::Direction;
-use crate::node::{Attachment, Part};
+use crate::node::{Attachment, MobileRole};
 use crate::observe::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, Probe, StationView, WiredWay};
 use crate::packet::FlowId;
 use crate::transport::tcp::TcpSender;
@@ -28,7 +28,8 @@ impl<P: Probe> World<P> {
     /// The hosts that move between networks, and their agents.
     pub(super) fn mobile(&self) -> MobileView {
         let parts = &self.topology.parts;
-        let those = |are: fn(&Part) -> bool| parts.iter().filter(move |(_, part)| are(part)).map(|(&node, _)| node);
+        let those =
+            |are: fn(&MobileRole) -> bool| parts.iter().filter(move |(_, part)| are(part)).map(|(&node, _)| node);
         let hosts: Vec<NodeId> = those(|part| part.moves).collect();
         if hosts.is_empty() {
             return MobileView::default();

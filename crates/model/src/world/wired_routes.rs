@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use hopyard_engine::Span;
 
-use super::addressing::{Network, Plan};
+use super::addressing::{AddressPlan, Network};
 use crate::address::{Address, NodeId, Prefix};
 use crate::ip::{Table, Way};
 
@@ -44,7 +44,7 @@ struct Path {
 /// first end to the second one and back.
 #[must_use]
 pub fn tables(
-    plan: &Plan,
+    plan: &AddressPlan,
     delays: &[[Span; 2]],
     nodes: usize,
     asks: impl Fn(NodeId) -> bool,
@@ -152,7 +152,7 @@ impl Wires {
 
     /// The table of a node with wires. It has one entry for each wire and each channel that wires lead to, and a host
     /// route for each address to which another way is shorter. `channels` have their nodes with their addresses there.
-    fn table(&self, node: NodeId, plan: &Plan, channels: &[(Network, &[(NodeId, Address)])]) -> Table {
+    fn table(&self, node: NodeId, plan: &AddressPlan, channels: &[(Network, &[(NodeId, Address)])]) -> Table {
         let paths = self.paths(node);
         let wires = self.edges.iter().map(|edge| (Network::Wire(edge.wire), edge.to, edge.address));
         let has_radio = channels.iter().any(|(_, members)| members.iter().any(|&(member, _)| member == node));
@@ -229,9 +229,9 @@ mod tests {
         Wires::new(edges.collect(), nodes)
     }
 
-    fn plan(wires: usize, channels: usize) -> Plan {
+    fn plan(wires: usize, channels: usize) -> AddressPlan {
         let prefix = |text: String| text.parse::<Prefix>().expect("a prefix");
-        let mut plan = Plan::default();
+        let mut plan = AddressPlan::default();
         plan.prefixes.extend((0..wires).map(|n| (Network::Wire(n), prefix(format!("192.168.0.{}/30", 4 * n)))));
         plan.prefixes.extend((0..channels).map(|n| (Network::Channel(n), prefix(format!("10.{n}.0.0/16")))));
         // Radio n of channel c has the address 10c + n; the ends of wires follow from 100 on.

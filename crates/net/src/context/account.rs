@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use hopyard_engine::Span;
 
 use super::price::{Attojoules, Prices};
-use super::purpose::{Purpose, Sent};
+use super::purpose::{FrameClass, Purpose};
 
 /// The cost of a radio's sending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Account {
 
 impl Account {
     /// Adds the energy of a transmission.
-    pub fn add(&mut self, sent: Sent, energy: Attojoules) {
+    pub fn add(&mut self, sent: FrameClass, energy: Attojoules) {
         self.by_purpose[sent.purpose()] += energy;
         if sent.is_again() {
             self.again += energy;
@@ -39,18 +39,18 @@ impl Account {
 /// How long a radio has sent, for each kind of frame, and at last how long it has slept. A sum of times costs less at
 /// each frame than one of energies, and is as exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Airtimes([Span; Sent::COUNT + 1]);
+pub struct Airtimes([Span; FrameClass::COUNT + 1]);
 
 impl Airtimes {
     #[inline]
     /// Adds the time of a transmission.
-    pub fn add(&mut self, sent: Sent, time: Span) {
+    pub fn add(&mut self, sent: FrameClass, time: Span) {
         let sum = &mut self.0[sent.place()];
         *sum = Span::from_nanos(sum.nanos().wrapping_add(time.nanos()));
     }
 
     /// The frame was not sent, or not yet, for this long.
-    pub fn take_off(&mut self, sent: Sent, time: Span) {
+    pub fn take_off(&mut self, sent: FrameClass, time: Span) {
         let sum = &mut self.0[sent.place()];
         *sum = sum.saturating_sub(time);
     }
@@ -64,7 +64,7 @@ impl Airtimes {
     /// The cost of sending at a power in nanowatts.
     pub fn at(&self, power: u64) -> Account {
         let mut account = Account::default();
-        for (sent, time) in Sent::all().zip(self.0) {
+        for (sent, time) in FrameClass::all().zip(self.0) {
             account.add(sent, Attojoules::from(power) * Attojoules::from(time.nanos()));
         }
         account

@@ -7,7 +7,7 @@
 //! A type has a number from the first message of it on, so that a message is counted without a search in a map.
 
 use crate::address::NodeId;
-use crate::packet::{Body, DsrOption, Packet, PacketKind, Part, RoutingMessage};
+use crate::packet::{Body, DsrOption, MessagePart, Packet, PacketKind, RoutingMessage};
 
 /// The messages of one type that a node sent and received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Overhead {
     }
 
     /// Counts a packet that a node makes. `origin` holds for messages that do not say themselves whether they are
-    /// forwarded ([`Part::forwarded`]).
+    /// forwarded ([`MessagePart::forwarded`]).
     pub fn on_originated(&mut self, node: NodeId, packet: &Packet, origin: Origin) {
         let (kind, message) = match &packet.body {
             Body::Routing(message) => (PacketKind::Routing, message),
@@ -165,7 +165,7 @@ impl Overhead {
     }
 
     /// Counts the messages in a frame that a node's host outside sends by a radio.
-    pub fn on_frame_sent(&mut self, node: NodeId, kind: PacketKind, parts: &[Part]) {
+    pub fn on_frame_sent(&mut self, node: NodeId, kind: PacketKind, parts: &[MessagePart]) {
         for part in parts {
             let (it, bytes) = (self.tally(node, kind, part.kind), u64::from(part.bytes));
             it.send(bytes, Media { radios: 1, wires: 0 });
@@ -175,7 +175,7 @@ impl Overhead {
     }
 
     /// Counts the messages in a frame that reaches a node's host outside.
-    pub fn on_frame_received(&mut self, node: NodeId, kind: PacketKind, parts: &[Part]) {
+    pub fn on_frame_received(&mut self, node: NodeId, kind: PacketKind, parts: &[MessagePart]) {
         parts.iter().for_each(|part| self.tally(node, kind, part.kind).received += 1);
     }
 
@@ -191,7 +191,7 @@ impl Overhead {
         add: impl Fn(&mut Tally, u64, Option<bool>),
     ) {
         let (mut first, mut rest) = (None, size);
-        let mut parts = |part: Part| match first {
+        let mut parts = |part: MessagePart| match first {
             None => first = Some(part),
             Some(_) => {
                 rest = rest.saturating_sub(part.bytes);
@@ -274,13 +274,13 @@ mod tests {
 
     /// A packet with several messages, each of a type and a size, and whether it is forwarded.
     #[derive(Debug)]
-    struct Several(Vec<Part>);
+    struct Several(Vec<MessagePart>);
 
     impl Datagram<Address> for Several {
         fn kind(&self) -> &'static str {
             "PACKET"
         }
-        fn parts(&self, each: &mut dyn FnMut(Part)) {
+        fn parts(&self, each: &mut dyn FnMut(MessagePart)) {
             self.0.iter().copied().for_each(each);
         }
         fn encode(&self, _: &dyn Fn(Address) -> Ipv4Addr, _: &mut Vec<u8>) -> Result<Carrier, WireError> {
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_messages_of_a_packet_share_its_bytes() {
-        let part = |kind, bytes, forwarded| Part { kind, bytes, forwarded };
+        let part = |kind, bytes, forwarded| MessagePart { kind, bytes, forwarded };
         let parts = vec![part("HELLO", 20, false), part("TC", 16, true), part("TC", 24, false)];
         let packet = packet(28 + 4 + 60, Body::Routing(RoutingMessage::new(Several(parts))));
         let mut overhead = Overhead::default();
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn each_message_that_arrives_counts() {
-        let part = |kind| Part { kind, bytes: 20, forwarded: true };
+        let part = |kind| MessagePart { kind, bytes: 20, forwarded: true };
         let olsr = packet(92, Body::Routing(RoutingMessage::new(Several(vec![part("HELLO"), part("TC"), part("TC")]))));
         let mut overhead = Overhead::default();
         overhead.on_received(NodeId(1), &olsr);
@@ -333,8 +333,8 @@ mod tests {
 
     #[test]
     fn a_message_counts_at_each_receiver_however_they_take_turns() {
-        let part = |kind| Part { kind, bytes: 20, forwarded: false };
-        let of = |parts: &[Part]| RoutingMessage::new(Several(parts.to_vec()));
+        let part = |kind| MessagePart { kind, bytes: 20, forwarded: false };
+        let of = |parts: &[MessagePart]| RoutingMessage::new(Several(parts.to_vec()));
         let messages = [of(&[part("TC"), part("HELLO")]), of(&[part("TC")]), of(&[])];
         let mut overhead = Overhead::default();
         // The message that was received last, another one, and the same one as a message of an agent.
@@ -357,8 +357,11 @@ mod tests {
 
     #[test]
     fn the_messages_of_frames_count_as_those_of_packets() {
-        let parts =
-            [("HELLO", 60, false), ("OGM", 24, true)].map(|(kind, bytes, forwarded)| Part { kind, bytes, forwarded });
+        let parts = [("HELLO", 60, false), ("OGM", 24, true)].map(|(kind, bytes, forwarded)| MessagePart {
+            kind,
+            bytes,
+            forwarded,
+        });
         let mut overhead = Overhead::default();
         overhead.on_frame_sent(NodeId(0), PacketKind::Routing, &parts);
         overhead.on_frame_received(NodeId(0), PacketKind::Arp, &parts[1..]);

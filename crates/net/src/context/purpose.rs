@@ -39,12 +39,12 @@ impl Purpose {
 /// The purpose of a frame, whether the MAC sends it again, and whether TCP sends its segment again: a place in
 /// `Airtimes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent(u8);
+pub struct FrameClass(u8);
 
 const AGAIN: u8 = 1;
 const RETRANSMISSION: u8 = 2;
 
-impl Sent {
+impl FrameClass {
     /// How many there are.
     pub const COUNT: usize = 4 * Purpose::COUNT;
 

@@ -17,7 +17,7 @@ use hopyard_engine::{Span, Time};
 
 use super::copies::{Copies, Ended, Record};
 use super::price::{Attojoules, PacketPrices, Prices};
-use super::purpose::Sent;
+use super::purpose::FrameClass;
 use crate::address::InterfaceId;
 use crate::packet::{Packet, PacketId};
 
@@ -68,7 +68,7 @@ struct Account {
     flow: u32,
     state: u8,
     /// The purpose of frames with it.
-    sent: Sent,
+    sent: FrameClass,
     /// The energy spent while its use is not known.
     cost: Cost,
 }
@@ -118,7 +118,7 @@ impl Spending {
     /// A packet was made.
     pub(super) fn on_originated(&mut self, Record(place): Record, packet: &Packet) {
         let flow = if packet.flow.index() < self.ended.len() { packet.flow.0 } else { NO_FLOW };
-        let new = Account { flow, state: UNDER_WAY, sent: Sent::of(packet), cost: Cost::default() };
+        let new = Account { flow, state: UNDER_WAY, sent: FrameClass::of(packet), cost: Cost::default() };
         match self.accounts.get_mut(place as usize) {
             Some(account) => *account = new,
             // Records are numbered from zero.
@@ -163,7 +163,7 @@ impl Spending {
         (id, copies): (PacketId, &mut Copies),
         (start, airtime): (Time, Span),
         price: impl FnOnce(&PacketPrices) -> Attojoules,
-    ) -> Option<Sent> {
+    ) -> Option<FrameClass> {
         let record = copies.of(id)?;
         let account = &mut self.accounts[record.0 as usize];
         if account.flow == NO_FLOW {

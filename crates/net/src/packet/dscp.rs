@@ -6,6 +6,8 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::params::{Given, read_given};
+
 /// A differentiated services code point: 0 to 63.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dscp(u8);
@@ -70,21 +72,11 @@ impl Serialize for Dscp {
 
 impl<'de> Deserialize<'de> for Dscp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Dscp;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(DSCP)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Dscp, E> {
-                text.parse().map_err(E::custom)
-            }
-            fn visit_u64<E: de::Error>(self, bits: u64) -> Result<Dscp, E> {
-                let unexpected = de::Unexpected::Unsigned(bits);
-                bits.to_string().parse().map_err(|_| E::invalid_value(unexpected, &self))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, DSCP, |given: Given<'_, de::IgnoredAny>| match given {
+            Given::Word(name) => name.parse().ok(),
+            Given::Whole(bits) => bits.to_string().parse().ok(),
+            _ => None,
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hopyard_engine::Time;
 use hopyard_model::address::{NodeId, Prefix};
-use hopyard_model::world::{Network, Plan, RoleSpec, ServedSpec};
+use hopyard_model::world::{AddressPlan, Network, RoleSpec, ServedSpec};
 
 use super::resolved::Resolved;
 use crate::sections::{First, ForeignAgent, HomeAgent};
@@ -107,7 +107,7 @@ pub(super) fn served_path(resolved: &Resolved, number: usize) -> String {
 }
 
 /// The prefix of each network of an agent, of a plan that could be made.
-pub(super) fn prefixes(plan: &Plan) -> Vec<Prefix> {
+pub(super) fn prefixes(plan: &AddressPlan) -> Vec<Prefix> {
     let served = plan.prefixes.iter().filter(|(network, _)| matches!(network, Network::Served(_)));
     served.map(|(_, &prefix)| prefix).collect()
 }

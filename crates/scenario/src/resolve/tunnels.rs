@@ -4,7 +4,7 @@
 use std::net::Ipv4Addr;
 
 use hopyard_model::address::Prefix;
-use hopyard_model::world::Plan;
+use hopyard_model::world::AddressPlan;
 
 use super::resolved::Resolved;
 use super::resolver::Resolver;
@@ -26,13 +26,13 @@ impl Entry {
 
 /// The tunnels of a network, and the prefixes that compete with theirs.
 pub(super) struct Tunnels<'a> {
-    plan: &'a Plan,
+    plan: &'a AddressPlan,
     entries: Vec<Entry>,
 }
 
 impl<'a> Tunnels<'a> {
     /// The tunnels whose prefixes and nodes are sound.
-    pub(super) fn new(resolved: &Resolved, plan: &'a Plan) -> Self {
+    pub(super) fn new(resolved: &Resolved, plan: &'a AddressPlan) -> Self {
         let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
         let mut entries = Vec::new();
         for (tunnel, it) in resolved.tunnels.iter().enumerate() {

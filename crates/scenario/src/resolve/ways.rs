@@ -15,7 +15,7 @@ use hopyard_model::ip::{MOST_TUNNELS, Table, Way};
 use hopyard_model::mobility::Position;
 use hopyard_model::packet::Form;
 use hopyard_model::routing::{self, Connectivity, Prescribed};
-use hopyard_model::world::{Network, Plan, tables};
+use hopyard_model::world::{AddressPlan, Network, tables};
 
 use super::links::{Checks, Groups, Reach, Sure};
 use super::mobile::served;
@@ -77,7 +77,7 @@ pub(super) enum How {
 
 /// How packets find their way.
 pub(super) struct Ways<'a> {
-    plan: Plan,
+    plan: AddressPlan,
     /// The node of each address.
     owners: Vec<NodeId>,
     tables: BTreeMap<NodeId, Table>,
@@ -281,7 +281,7 @@ impl<'a> Ways<'a> {
 fn gateways(
     resolved: &Resolved,
     routing: &routing::Config,
-    plan: &Plan,
+    plan: &AddressPlan,
     tables: &BTreeMap<NodeId, Table>,
 ) -> BTreeMap<NodeId, Vec<Prefix>> {
     let channels = plan.prefixes.iter().filter(|(network, _)| matches!(network, Network::Channel(_)));

@@ -1,12 +1,11 @@
 //! Multicast groups, and the destinations of flows.
 
-use std::fmt;
 use std::net::Ipv4Addr;
 
 use hopyard_model::address::Address;
-use hopyard_model::params::{Fault, Params};
+use hopyard_model::params::{Fault, Given, Params, read_given};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The group of all nodes with radios.
 pub(crate) const ALL: &str = "all";
@@ -130,35 +129,12 @@ const TO: &str = "a whole number from 0 to 4294967295, \"last\" where [nodes] sa
 impl<'de> Deserialize<'de> for To {
     /// Reads destinations. The word "last" has been replaced before, where the number of nodes is known.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = To;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(TO)
-            }
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<To, E> {
-                let node = u32::try_from(number);
-                node.map(To::Node).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
-            }
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<To, E> {
-                let node = u32::try_from(number);
-                node.map(To::Node).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
-            }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<To, E> {
-                if name == LAST {
-                    return Err(E::invalid_value(de::Unexpected::Str(name), &self));
-                }
-                Ok(To::Group(name.to_owned()))
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<To, A::Error> {
-                let mut nodes = Vec::new();
-                while let Some(node) = list.next_element::<u32>()? {
-                    nodes.push(node);
-                }
-                Ok(To::Nodes(nodes))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, TO, |given| match given {
+            Given::Whole(node) => node.try_into().ok().map(Self::Node),
+            Given::Word(name) => (name != LAST).then(|| Self::Group(name.to_owned())),
+            Given::List(nodes) => Some(Self::Nodes(nodes)),
+            _ => None,
+        })
     }
 }
 

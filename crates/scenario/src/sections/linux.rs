@@ -1,11 +1,10 @@
 //! `[linux]`: the kernels of flows whose TCP is Linux's.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::ops::RangeInclusive;
 
 use hopyard_engine::Span;
-use hopyard_model::params::{Fault, Params};
+use hopyard_model::params::{Fault, Given, Params, read_given};
 use hopyard_model::transport::congestion;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -85,20 +84,11 @@ pub struct Linux {
 
 /// Reads a version, which may be written as a number: so `--set linux.version=6.1,6.12` needs no quotes.
 fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    struct Visitor;
-    impl de::Visitor<'_> for Visitor {
-        type Value = String;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a version such as \"6.1\"")
-        }
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<String, E> {
-            Ok(text.to_owned())
-        }
-        fn visit_f64<E: de::Error>(self, number: f64) -> Result<String, E> {
-            Ok(number.to_string())
-        }
-    }
-    deserializer.deserialize_any(Visitor)
+    read_given(deserializer, "a version such as \"6.1\"", |given: Given<'_, de::IgnoredAny>| match given {
+        Given::Word(text) => Some(text.to_owned()),
+        Given::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
 }
 
 impl Default for Linux {
@@ -235,9 +225,7 @@ impl Params for Linux {
             let (least, most) = (MEMORY.start(), MEMORY.end());
             return Err(Fault::new("memory", format!("expected {least} to {most} MiB, found {}", self.memory)));
         }
-        if self.sample < FINEST {
-            return Err(Fault::new("sample", format!("expected at least {FINEST}, found {}", self.sample)));
-        }
+        Fault::unless("sample", self.sample, |it| it >= FINEST, format_args!("at least {FINEST}"))?;
         if LinuxRouting::parse(&self.routing).is_none() || self.routing.contains(char::is_control) {
             let names = LinuxRouting::NAMES.map(|it| format!("\"{it}\"")).join(", ");
             let message = format!("expected {names} or a command with quotes in pairs, found \"{}\"", self.routing);

@@ -34,17 +34,13 @@ impl Default for Obstacle {
 section!(Obstacle, |obstacle| {
     for (axis, direction) in ["east", "north"].into_iter().enumerate() {
         let (from, to) = (obstacle.from[axis], obstacle.to[axis]);
-        if to <= from {
-            return Err(Fault::new("to", format!("expected more than {from} to the {direction}, found {to}")));
-        }
+        Fault::unless("to", to, |it| it > from, format_args!("more than {from} to the {direction}"))?;
     }
     if obstacle.top <= obstacle.bottom {
         let problem = format!("expected more than `bottom` ({}), found {}", obstacle.bottom, obstacle.top);
         return Err(Fault::new("top", problem));
     }
-    if obstacle.loss.factor() < 1.0 {
-        return Err(Fault::new("loss", format!("expected at least 0 dB, found {}", obstacle.loss)));
-    }
+    Fault::unless("loss", obstacle.loss, |it| it.factor() >= 1.0, "at least 0 dB")?;
     Ok(())
 });
 

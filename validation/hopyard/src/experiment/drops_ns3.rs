@@ -11,7 +11,7 @@ use tabled::settings::Style;
 use super::Experiment;
 use crate::comparison::Table;
 use crate::figures::{self, Figures};
-use crate::ns3::{self, Sent};
+use crate::ns3::{self, SentSegment};
 
 /// Every variant, both recoveries, every set of losses.
 pub const DROPS_NS3: Experiment = Experiment {
@@ -42,8 +42,8 @@ struct Row {
 }
 
 /// From the first segment to the last, in seconds.
-fn duration(sent: &[Sent]) -> f64 {
-    let time = |it: Option<&Sent>| it.map_or(0.0, |sent| sent.time);
+fn duration(sent: &[SentSegment]) -> f64 {
+    let time = |it: Option<&SentSegment>| it.map_or(0.0, |sent| sent.time);
     time(sent.last()) - time(sent.first())
 }
 

@@ -42,18 +42,10 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.segments < 2 {
-            return Err(Fault::new("segments", format!("expected at least 2, found {}", self.segments)));
-        }
-        if !(self.startup > 0.0 && self.startup <= 1.0) {
-            return Err(Fault::new("startup", format!("expected more than 0 and at most 1, found {}", self.startup)));
-        }
-        if !(0.0..1.0).contains(&self.alpha) {
-            return Err(Fault::new("alpha", format!("expected at least 0 and less than 1, found {}", self.alpha)));
-        }
-        if !(self.kappa >= 0.0 && self.kappa.is_finite()) {
-            return Err(Fault::new("kappa", format!("expected at least 0, found {}", self.kappa)));
-        }
+        Fault::unless("segments", self.segments, |it| it >= 2, "at least 2")?;
+        Fault::unless("startup", self.startup, |it| it > 0.0 && it <= 1.0, "more than 0 and at most 1")?;
+        Fault::unless("alpha", self.alpha, |it| (0.0..1.0).contains(&it), "at least 0 and less than 1")?;
+        Fault::unless("kappa", self.kappa, |it| it >= 0.0 && it.is_finite(), "at least 0")?;
         if self.interval.is_zero() || self.interval > Span::from_millis(500) {
             let problem = format!("expected more than 0 s and at most 500 ms (RFC 1122), found {}", self.interval);
             return Err(Fault::new("interval", problem));

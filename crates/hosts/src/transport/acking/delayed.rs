@@ -41,9 +41,7 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.segments == 0 {
-            return Err(Fault::new("segments", "expected at least 1, found 0"));
-        }
+        Fault::unless("segments", self.segments, |it| it > 0, "at least 1")?;
         if self.interval.is_zero() || self.interval > Span::from_millis(500) {
             let problem = format!("expected more than 0 s and at most 500 ms (RFC 1122), found {}", self.interval);
             return Err(Fault::new("interval", problem));

@@ -52,9 +52,7 @@ impl params::Params for Params {
             let problem = format!("expected more than 0 s and at most `longest`, found {}", self.shortest);
             return Err(Fault::new("shortest", problem));
         }
-        if self.longest > Span::from_millis(500) {
-            return Err(Fault::new("longest", format!("expected at most 500 ms (RFC 1122), found {}", self.longest)));
-        }
+        Fault::unless("longest", self.longest, |it| it <= Span::from_millis(500), "at most 500 ms (RFC 1122)")?;
         Ok(())
     }
 

@@ -170,23 +170,11 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.overhead.count() == 0 || self.overhead.count() > 65_535 {
-            let problem = format!("expected 1 B to 65535 B, found {}", self.overhead);
-            return Err(Fault::new("overhead", problem));
-        }
-        if self.reuse_hops == 0 {
-            return Err(Fault::new("reuse_hops", "expected at least 1 hop, found 0"));
-        }
-        if !(0.0..1.0).contains(&self.smoothing) {
-            return Err(Fault::new("smoothing", format!("expected 0 to less than 1, found {}", self.smoothing)));
-        }
-        if self.samples < 2 {
-            return Err(Fault::new("samples", format!("expected at least 2 samples, found {}", self.samples)));
-        }
-        if !(self.variation_weight >= 0.0 && self.variation_weight.is_finite()) {
-            let problem = format!("expected 0 or more, found {}", self.variation_weight);
-            return Err(Fault::new("variation_weight", problem));
-        }
+        Fault::unless("overhead", self.overhead, |it| it.count() > 0 && it.count() <= 65_535, "1 B to 65535 B")?;
+        Fault::unless("reuse_hops", self.reuse_hops, |it| it > 0, "at least 1 hop")?;
+        Fault::unless("smoothing", self.smoothing, |it| (0.0..1.0).contains(&it), "0 to less than 1")?;
+        Fault::unless("samples", self.samples, |it| it >= 2, "at least 2 samples")?;
+        Fault::unless("variation_weight", self.variation_weight, |it| it >= 0.0 && it.is_finite(), "0 or more")?;
         self.reno(self.halve, self.hold_ssthresh).check()
     }
 }

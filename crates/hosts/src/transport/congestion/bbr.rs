@@ -17,39 +17,20 @@ mod params;
 mod published;
 mod steps;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Time};
 
 use self::linux::Linux;
 pub use self::params::{Mode, Params};
 use self::published::Published;
-use super::control::Arithmetic;
+use super::control::{Arithmetic, two_computations};
 use super::{
     Ack, Answer, Arrived, Before, Condition, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, RecoveryChoice,
     Sent, Timeout, View, Wants,
 };
 
-/// BBR's congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum Bbr {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
+two_computations!(Bbr, "BBR's congestion control.", arithmetic == Arithmetic::Linux);
 
 impl Bbr {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux {
-            Linux::new(params.linux()).into()
-        } else {
-            Published::new(params).into()
-        }
-    }
-
     /// The sender's own random stream, given before anything happens.
     pub fn seed(&mut self, rng: Rng) {
         match self {

@@ -23,10 +23,7 @@ use hopyard_engine::Time;
 pub use self::machine::Bbr3;
 use self::model::{Sample, State};
 pub use self::params::Params;
-use super::{
-    Ack, Answer, Before, CongestionControl, Duplicate, Loss, Pace, RateSample, RecoveryChoice, Sent, Timeout, View,
-    Wants,
-};
+use super::{Ack, Answer, Before, CongestionControl, Duplicate, Loss, Pace, RateSample, Sent, Timeout, View, Wants};
 
 impl Bbr3 {
     /// `UpdateOnACK`.
@@ -155,10 +152,6 @@ impl CongestionControl for Bbr3 {
 
     fn wants(&self) -> Wants {
         Wants { rate: true, recovery_window: true, ..Wants::default() }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

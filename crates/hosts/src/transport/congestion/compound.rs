@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::control::{Round, RoundTrips};
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
 use crate::params::{self, Fault};
 
 reno::grows_as_reno! {
@@ -77,10 +77,7 @@ impl params::Params for Params {
             let problem = format!("expected at least gamma_low ({}), found {}", self.gamma_low, self.gamma_high);
             return Err(Fault::new("gamma_high", problem));
         }
-        if !(self.gamma_weight > 0.0 && self.gamma_weight <= 1.0) {
-            let problem = format!("expected more than 0 and at most 1, found {}", self.gamma_weight);
-            return Err(Fault::new("gamma_weight", problem));
-        }
+        Fault::unless("gamma_weight", self.gamma_weight, |it| it > 0.0 && it <= 1.0, "more than 0 and at most 1")?;
         self.reno(Halve::Flight, true).check()
     }
 
@@ -171,10 +168,6 @@ impl CongestionControl for Compound {
         self.reno_queue = None;
         self.trips.restart(view);
         self.reno.on_timeout(timeout, view)
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

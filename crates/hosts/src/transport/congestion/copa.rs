@@ -19,9 +19,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Ack, Answer, CongestionControl, Duplicate, Loss, Pace, Phase, RateSample, RecoveryChoice, Timeout, View, Wants,
-};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Pace, Phase, RateSample, Timeout, View, Wants};
 use crate::params::{self, Fault};
 
 /// The smallest window.
@@ -60,16 +58,9 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(self.delta > 0.0 && self.delta <= 1.0) {
-            return Err(Fault::new("delta", format!("expected more than 0 and at most 1, found {}", self.delta)));
-        }
-        if self.min_rtt_window.is_zero() {
-            return Err(Fault::new("min_rtt_window", "expected more than 0 s, found 0 s"));
-        }
-        if !(self.nearly_empty > 0.0 && self.nearly_empty < 1.0) {
-            let problem = format!("expected more than 0 and less than 1, found {}", self.nearly_empty);
-            return Err(Fault::new("nearly_empty", problem));
-        }
+        Fault::unless("delta", self.delta, |it| it > 0.0 && it <= 1.0, "more than 0 and at most 1")?;
+        Fault::unless("min_rtt_window", self.min_rtt_window, |it| !it.is_zero(), "more than 0 s")?;
+        Fault::unless("nearly_empty", self.nearly_empty, |it| it > 0.0 && it < 1.0, "more than 0 and less than 1")?;
         let rounds = [("empty_rounds", self.empty_rounds), ("variation_rounds", self.variation_rounds)];
         if let Some((name, _)) = rounds.into_iter().find(|(_, rounds)| *rounds == 0) {
             return Err(Fault::new(name, "expected at least 1, found 0"));
@@ -297,10 +288,6 @@ impl CongestionControl for Copa {
 
     fn wants(&self) -> Wants {
         Wants { rate: true, recovery_window: true, ..Wants::default() }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

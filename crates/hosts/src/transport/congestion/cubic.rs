@@ -11,13 +11,13 @@
 
 mod linux;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
 use super::control::hystart::{self, HyStart};
+use super::control::two_computations;
 use super::{
     Ack, Answer, Arrived, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, Phase, RecoveryChoice, Sent, Timeout,
     View, Wants,
@@ -151,21 +151,15 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(self.c > 0.0 && self.c.is_finite()) {
-            return Err(Fault::new("c", format!("expected a number above 0, found {}", self.c)));
-        }
-        if !(self.beta > 0.0 && self.beta < 1.0) {
-            return Err(Fault::new("beta", format!("expected a number between 0 and 1, found {}", self.beta)));
-        }
+        Fault::unless("c", self.c, |it| it > 0.0 && it.is_finite(), "a number above 0")?;
+        Fault::unless("beta", self.beta, |it| it > 0.0 && it < 1.0, "a number between 0 and 1")?;
         if (self.hystart == hystart::Choice::Classic) != (self.growth == Growth::Linux)
             && self.hystart != hystart::Choice::Off
         {
             let expected = if self.growth == Growth::Linux { "classic" } else { "plus_plus" };
             return Err(Fault::new("hystart", format!("expected \"{expected}\" or \"off\" with this growth")));
         }
-        if self.slow_start_limit == 0 {
-            return Err(Fault::new("slow_start_limit", "expected at least 1, found 0"));
-        }
+        Fault::unless("slow_start_limit", self.slow_start_limit, |it| it > 0, "at least 1")?;
         self.hystart().check([
             "hystart_min_threshold",
             "hystart_max_threshold",
@@ -212,23 +206,7 @@ struct Epoch {
     w_est: f64,
 }
 
-/// CUBIC's congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum Cubic {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
-
-impl Cubic {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.growth == Growth::Linux { Linux::new(params.linux()).into() } else { Published::new(params).into() }
-    }
-}
+two_computations!(Cubic, "CUBIC's congestion control.", growth == Growth::Linux);
 
 /// CUBIC's congestion control as published.
 #[derive(Clone, Debug)]
@@ -423,10 +401,6 @@ impl CongestionControl for Published {
         {
             epoch.counted = view.now;
         }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

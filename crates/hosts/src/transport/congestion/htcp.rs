@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::control::{Arithmetic, delivered, slow_start};
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
 use crate::params::{self, Fault, LINUX, RFC};
 
 /// The tick of the kernel's clock (HZ 250).
@@ -86,23 +86,14 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(self.beta_min > 0.0 && self.beta_min < 1.0) {
-            let problem = format!("expected more than 0 and less than 1, found {}", self.beta_min);
-            return Err(Fault::new("beta_min", problem));
-        }
+        Fault::unless("beta_min", self.beta_min, |it| it > 0.0 && it < 1.0, "more than 0 and less than 1")?;
         if !(self.beta_max >= self.beta_min && self.beta_max < 1.0) {
             let problem =
                 format!("expected at least beta_min ({}) and less than 1, found {}", self.beta_min, self.beta_max);
             return Err(Fault::new("beta_max", problem));
         }
-        if !(self.bandwidth_change >= 0.0 && self.bandwidth_change.is_finite()) {
-            let problem = format!("expected 0 or more, found {}", self.bandwidth_change);
-            return Err(Fault::new("bandwidth_change", problem));
-        }
-        if !(0.0..=1.0).contains(&self.max_rtt_memory) {
-            let problem = format!("expected 0 to 1, found {}", self.max_rtt_memory);
-            return Err(Fault::new("max_rtt_memory", problem));
-        }
+        Fault::unless("bandwidth_change", self.bandwidth_change, |it| it >= 0.0 && it.is_finite(), "0 or more")?;
+        Fault::unless("max_rtt_memory", self.max_rtt_memory, |it| (0.0..=1.0).contains(&it), "0 to 1")?;
         self.reno(Halve::Window, true).check()
     }
 
@@ -327,10 +318,6 @@ impl CongestionControl for Htcp {
         self.since = view.now;
         self.credit = 0.0;
         Answer::Set { cwnd: 1.0, ssthresh: self.reno.cut(view, self.beta).0 }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

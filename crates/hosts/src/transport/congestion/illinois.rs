@@ -15,13 +15,12 @@
 
 mod linux;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
-use super::control::Arithmetic;
+use super::control::{Arithmetic, two_computations};
 use super::reno::{self, Halve, Reno};
 use super::{
     Ack, Answer, Arrived, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, Phase, RecoveryChoice, Sent, Timeout,
@@ -145,19 +144,12 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(self.alpha_min > 0.0 && self.alpha_min.is_finite()) {
-            return Err(Fault::new("alpha_min", format!("expected more than 0, found {}", self.alpha_min)));
-        }
+        Fault::unless("alpha_min", self.alpha_min, |it| it > 0.0 && it.is_finite(), "more than 0")?;
         if !(self.alpha_max >= self.alpha_min && self.alpha_max.is_finite()) {
             let problem = format!("expected at least alpha_min ({}), found {}", self.alpha_min, self.alpha_max);
             return Err(Fault::new("alpha_max", problem));
         }
-        if !(self.beta_min > 0.0 && self.beta_min < 1.0) {
-            return Err(Fault::new(
-                "beta_min",
-                format!("expected more than 0 and less than 1, found {}", self.beta_min),
-            ));
-        }
+        Fault::unless("beta_min", self.beta_min, |it| it > 0.0 && it < 1.0, "more than 0 and less than 1")?;
         if !(self.beta_max >= self.beta_min && self.beta_max < 1.0) {
             let problem =
                 format!("expected at least beta_min ({}) and less than 1, found {}", self.beta_min, self.beta_max);
@@ -167,46 +159,22 @@ impl params::Params for Params {
             let problem = format!("expected a number of segments, found {}", self.window_threshold);
             return Err(Fault::new("window_threshold", problem));
         }
-        if !(0.0..1.0).contains(&self.low_delay) {
-            let problem = format!("expected at least 0 and less than 1, found {}", self.low_delay);
-            return Err(Fault::new("low_delay", problem));
-        }
+        Fault::unless("low_delay", self.low_delay, |it| (0.0..1.0).contains(&it), "at least 0 and less than 1")?;
         if !(0.0..1.0).contains(&self.beta_min_delay) {
             let problem = format!("expected at least 0 and less than 1, found {}", self.beta_min_delay);
             return Err(Fault::new("beta_min_delay", problem));
         }
-        if !(self.beta_max_delay > self.beta_min_delay && self.beta_max_delay <= 1.0) {
-            let problem = format!(
-                "expected more than beta_min_delay ({}) and at most 1, found {}",
-                self.beta_min_delay, self.beta_max_delay
-            );
-            return Err(Fault::new("beta_max_delay", problem));
-        }
+        Fault::unless(
+            "beta_max_delay",
+            self.beta_max_delay,
+            |it| it > self.beta_min_delay && it <= 1.0,
+            format_args!("more than beta_min_delay ({}) and at most 1", self.beta_min_delay),
+        )?;
         self.reno(self.halve, true).check()
     }
 }
 
-/// Illinois's congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum Illinois {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
-
-impl Illinois {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux {
-            Linux::new(params.linux()).into()
-        } else {
-            Published::new(params).into()
-        }
-    }
-}
+two_computations!(Illinois, "Illinois's congestion control.", arithmetic == Arithmetic::Linux);
 
 /// Illinois's congestion control as published. Round-trip times are summed in whole nanoseconds. With a rounded sum,
 /// equal round-trip times would have an average above their minimum, and a path without a queue would seem to have a

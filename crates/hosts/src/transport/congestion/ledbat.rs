@@ -17,7 +17,7 @@ use hopyard_engine::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
 use crate::params::{self, Fault, RFC};
 
 const NS3: &str = "ns3";
@@ -68,10 +68,7 @@ impl params::Params for Params {
             let problem = format!("expected more than 0 s and at most 100 ms (RFC 6817 §2.5), found {}", self.target);
             return Err(Fault::new("target", problem));
         }
-        if !(self.gain > 0.0 && self.gain <= 1.0) {
-            let problem = format!("expected more than 0 and at most 1 (RFC 6817 §2.5), found {}", self.gain);
-            return Err(Fault::new("gain", problem));
-        }
+        Fault::unless("gain", self.gain, |it| it > 0.0 && it <= 1.0, "more than 0 and at most 1 (RFC 6817 §2.5)")?;
         let counts = [("base_history", self.base_history), ("current_filter", self.current_filter)];
         if let Some((name, count)) = counts.into_iter().find(|(_, count)| !(1..=MOST).contains(count)) {
             return Err(Fault::new(name, format!("expected 1 to {MOST}, found {count}")));
@@ -175,10 +172,6 @@ impl CongestionControl for Ledbat {
         self.starting = self.params.slow_start;
         let ssthresh = if timeout.repeated > 0 { view.ssthresh } else { self.halved(view) };
         Answer::Set { cwnd: 1.0, ssthresh }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

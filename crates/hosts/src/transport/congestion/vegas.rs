@@ -12,12 +12,12 @@
 
 mod linux;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
+use super::control::two_computations;
 use super::{
     Ack, Answer, Arrived, Condition, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, RecoveryChoice, Sent,
     Timeout, View, Wants,
@@ -65,36 +65,17 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(self.alpha >= 0.0 && self.alpha.is_finite()) {
-            return Err(Fault::new("alpha", format!("expected a number of segments, found {}", self.alpha)));
-        }
-        if !(self.beta >= self.alpha && self.beta.is_finite()) {
-            return Err(Fault::new("beta", format!("expected at least alpha ({}), found {}", self.alpha, self.beta)));
-        }
-        if !(self.gamma >= 0.0 && self.gamma.is_finite()) {
-            return Err(Fault::new("gamma", format!("expected a number of segments, found {}", self.gamma)));
-        }
+        Fault::unless("alpha", self.alpha, |it| it >= 0.0 && it.is_finite(), "a number of segments")?;
+        let least = self.alpha;
+        Fault::unless("beta", self.beta, |it| it >= least && it.is_finite(), format_args!("at least alpha ({least})"))?;
+        Fault::unless("gamma", self.gamma, |it| it >= 0.0 && it.is_finite(), "a number of segments")?;
         Ok(())
     }
 }
 
-/// Vegas's congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum Vegas {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
+two_computations!(Vegas, "Vegas's congestion control.", habits == Habits::Linux);
 
 impl Vegas {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.habits == Habits::Linux { Linux::new(params.linux()).into() } else { Published::new(params).into() }
-    }
-
     /// Whether it is ns-2's.
     pub(super) const fn is_ns2(&self) -> bool {
         matches!(self, Self::Published(published) if published.is_ns2())

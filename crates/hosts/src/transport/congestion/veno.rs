@@ -12,13 +12,12 @@
 
 mod linux;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
-use super::control::Arithmetic;
+use super::control::{Arithmetic, two_computations};
 use super::reno::{self, Halve, Reno};
 use super::{
     Ack, Answer, Arrived, Condition, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, Phase, RecoveryChoice,
@@ -98,9 +97,7 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(self.beta >= 0.0 && self.beta.is_finite()) {
-            return Err(Fault::new("beta", format!("expected a number of segments, found {}", self.beta)));
-        }
+        Fault::unless("beta", self.beta, |it| it >= 0.0 && it.is_finite(), "a number of segments")?;
         if !(0.5..=1.0).contains(&self.random_loss_keeps) {
             let problem = format!("expected at least a half and at most 1, found {}", self.random_loss_keeps);
             return Err(Fault::new("random_loss_keeps", problem));
@@ -109,27 +106,9 @@ impl params::Params for Params {
     }
 }
 
-/// Veno's congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum Veno {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
+two_computations!(Veno, "Veno's congestion control.", arithmetic == Arithmetic::Linux);
 
 impl Veno {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux {
-            Linux::new(params.linux()).into()
-        } else {
-            Published::new(params).into()
-        }
-    }
-
     pub(super) fn on_condition(&mut self, condition: Condition) {
         if let Self::Linux(linux) = self {
             linux.on_condition(condition);

@@ -80,10 +80,7 @@ impl params::Params for Params {
         if self.time_constant.is_zero() {
             return Err(Fault::new("time_constant", "expected more than 0 s"));
         }
-        if self.virtual_samples < 2 {
-            let problem = format!("expected at least 2 (Nyquist), found {}", self.virtual_samples);
-            return Err(Fault::new("virtual_samples", problem));
-        }
+        Fault::unless("virtual_samples", self.virtual_samples, |it| it >= 2, "at least 2 (Nyquist)")?;
         if self.interval().is_zero() {
             return Err(Fault::new("virtual_samples", "expected a part of time_constant of at least 1 ns"));
         }

@@ -19,13 +19,12 @@
 
 mod linux;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
-use super::control::Arithmetic;
+use super::control::{Arithmetic, two_computations};
 use super::reno::{self, Halve, Reno};
 use super::westwood::{Counting, pipe_size};
 use super::{
@@ -140,34 +139,12 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(0.0..1.0).contains(&self.weight) {
-            return Err(Fault::new("weight", format!("expected at least 0 and less than 1, found {}", self.weight)));
-        }
+        Fault::unless("weight", self.weight, |it| (0.0..1.0).contains(&it), "at least 0 and less than 1")?;
         self.reno(Halve::Window, true).check()
     }
 }
 
-/// Westwood+'s congestion control.
-#[enum_dispatch(CongestionControl)]
-#[derive(Clone, Debug)]
-pub enum WestwoodPlus {
-    /// As published.
-    Published,
-    /// As in Linux.
-    Linux,
-}
-
-impl WestwoodPlus {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux {
-            Linux::new(params.linux()).into()
-        } else {
-            Published::new(params).into()
-        }
-    }
-}
+two_computations!(WestwoodPlus, "Westwood+'s congestion control.", arithmetic == Arithmetic::Linux);
 
 /// Westwood+'s congestion control as published.
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::control::{Arithmetic, Round, RoundTrips, Whole, delivered, slow_start};
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, Condition, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
+use super::{Ack, Answer, Condition, CongestionControl, Loss, Phase, Timeout, View};
 use crate::params::{self, Fault, LINUX, RFC};
 
 /// With fewer samples in a window, all may be from delayed acknowledgements.
@@ -74,12 +74,8 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !(self.max_queue > 0.0 && self.max_queue.is_finite()) {
-            return Err(Fault::new("max_queue", format!("expected more than 0 segments, found {}", self.max_queue)));
-        }
-        if !(self.max_delay > 0.0 && self.max_delay.is_finite()) {
-            return Err(Fault::new("max_delay", format!("expected more than 0, found {}", self.max_delay)));
-        }
+        Fault::unless("max_queue", self.max_queue, |it| it > 0.0 && it.is_finite(), "more than 0 segments")?;
+        Fault::unless("max_delay", self.max_delay, |it| it > 0.0 && it.is_finite(), "more than 0")?;
         let shares = [
             ("decongestion", self.decongestion),
             ("max_decongestion", self.max_decongestion),
@@ -88,9 +84,7 @@ impl params::Params for Params {
         if let Some((name, share)) = shares.into_iter().find(|(_, share)| !(*share > 0.0 && *share <= 1.0)) {
             return Err(Fault::new(name, format!("expected more than 0 and at most 1, found {share}")));
         }
-        if self.fast_growth == 0 {
-            return Err(Fault::new("fast_growth", "expected at least 1, found 0"));
-        }
+        Fault::unless("fast_growth", self.fast_growth, |it| it > 0, "at least 1")?;
         self.reno(Halve::Window, true).check()
     }
 }
@@ -241,10 +235,6 @@ impl CongestionControl for Yeah {
         let kept = self.kept(view);
         self.trips.restart(view);
         Answer::Set { cwnd: 1.0, ssthresh: self.reno.cut(view, kept).0 }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

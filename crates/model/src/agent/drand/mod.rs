@@ -104,11 +104,10 @@ impl Agent for Drand {
 
     fn on_message(&mut self, packet: PacketId, _from: Address, cx: &mut Context) {
         let from = cx.packets[packet].source;
-        let Body::Control { message, .. } = &cx.packets[packet].body else { return };
-        let Some(message) = message.get::<Message>() else {
+        let Some(message) = cx.packets[packet].message::<Message>() else {
             return cx.drop_packet(self.node, packet, DropReason::NoListener);
         };
-        self.machine.on_message(from, message, &self.params, cx.now);
+        self.machine.on_message(from, &message, &self.params, cx.now);
         cx.end(packet);
         self.carry_out(cx);
     }

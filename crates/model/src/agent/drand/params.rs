@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::message::{ENTRY, HELLO, PORT};
-use crate::agent::protocol::Facts;
+use crate::agent::protocol::AgentFacts;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault};
 
@@ -116,7 +116,7 @@ impl Params {
     }
 }
 
-impl Facts for Params {
+impl AgentFacts for Params {
     const MESSAGES: &'static [&'static str] =
         &["HELLO", "request", "grant", "reject", "fail", "release", "two_hop_release"];
     const PORTS: &'static [u16] = &[PORT];
@@ -156,9 +156,7 @@ impl params::Params for Params {
     fn check(&self) -> Result<(), Fault> {
         let millisecond = Span::from_millis(1);
         for (name, span) in [("interval", self.interval), ("first_delay", self.first_delay)] {
-            if span < millisecond {
-                return Err(Fault::new(name, format!("expected at least 1 ms, found {span}")));
-            }
+            Fault::unless(name, span, |it| it >= millisecond, "at least 1 ms")?;
         }
         params::check_jitter("jitter", self.jitter, "interval", self.interval)?;
         for (name, span) in [("hold", self.hold), ("largest_hold", self.largest_hold)] {
@@ -169,25 +167,12 @@ impl params::Params for Params {
         }
         // A HELLO has 16 bits for the age in milliseconds.
         let longest = Span::from_secs(60);
-        if self.largest_hold > longest {
-            return Err(Fault::new("largest_hold", format!("expected at most {longest}, found {}", self.largest_hold)));
-        }
+        Fault::unless("largest_hold", self.largest_hold, |it| it <= longest, format_args!("at most {longest}"))?;
         // A message has seven bits for the number.
-        if self.request_resends > 127 {
-            return Err(Fault::new("request_resends", format!("expected at most 127, found {}", self.request_resends)));
-        }
-        if !(self.coin > 0.0 && self.coin <= 1.0) {
-            return Err(Fault::new("coin", format!("expected a number above 0 and at most 1, found {}", self.coin)));
-        }
-        if !(1.0..=1000.0).contains(&self.factor) {
-            return Err(Fault::new("factor", format!("expected a number from 1 to 1000, found {}", self.factor)));
-        }
-        if !(0.0..=0.9).contains(&self.try_jitter) {
-            return Err(Fault::new(
-                "try_jitter",
-                format!("expected a number from 0 to 0.9, found {}", self.try_jitter),
-            ));
-        }
+        Fault::unless("request_resends", self.request_resends, |it| it <= 127, "at most 127")?;
+        Fault::unless("coin", self.coin, |it| it > 0.0 && it <= 1.0, "a number above 0 and at most 1")?;
+        Fault::unless("factor", self.factor, |it| (1.0..=1000.0).contains(&it), "a number from 1 to 1000")?;
+        Fault::unless("try_jitter", self.try_jitter, |it| (0.0..=0.9).contains(&it), "a number from 0 to 0.9")?;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use hopyard_wire::{WireError, icmp, mobile_ip, udp};
 
 use crate::address::Address;
 use crate::packet::{
-    Carrier, IP_HEADER, Message as Encoded, Part, RoutingMessage, UDP_HEADER, Undelivered, Unreachable,
+    Carrier, IP_HEADER, Message as Encoded, MessagePart, RoutingMessage, UDP_HEADER, Undelivered, Unreachable,
 };
 
 /// The UDP port of registrations.
@@ -81,7 +81,7 @@ impl Encoded for Message {
         }
     }
 
-    fn parts(&self, _: &mut dyn FnMut(Part)) {}
+    fn parts(&self, _: &mut dyn FnMut(MessagePart)) {}
 
     fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
         each(self.kind());

@@ -37,18 +37,18 @@ use super::protocol::Agent;
 use super::site::{Role, Site};
 use crate::address::Address;
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, PacketId};
+use crate::packet::PacketId;
 
 /// Mobile IP at one node.
 #[derive(Debug)]
 pub struct MobileIp {
     params: Params,
     rng: Rng,
-    part: Part,
+    part: Entity,
 }
 
 #[derive(Debug)]
-enum Part {
+enum Entity {
     /// The node neither moves between networks nor serves such hosts.
     Nothing,
     Router(Box<Router>),
@@ -61,13 +61,13 @@ impl MobileIp {
     pub fn new(params: &Params, site: &Site, mut rng: Rng) -> Self {
         let sending = Sending::new(site, params.procedure, &mut rng);
         let part = match &site.role {
-            Role::Fixed => Part::Nothing,
+            Role::Fixed => Entity::Nothing,
             Role::Router { serves, is_foreign, hosts, first } => {
                 let foreign = is_foreign.then(Foreign::default);
-                Part::Router(Box::new(Router::new(sending, serves.clone(), Home::new(hosts), foreign, *first)))
+                Entity::Router(Box::new(Router::new(sending, serves.clone(), Home::new(hosts), foreign, *first)))
             }
             Role::Host { home, agent, network, forged } => {
-                Part::Host(Box::new(State::new(sending, *home, *agent, *network, forged.clone(), params)))
+                Entity::Host(Box::new(State::new(sending, *home, *agent, *network, forged.clone(), params)))
             }
         };
         Self { params: params.clone(), rng, part }
@@ -77,7 +77,7 @@ impl MobileIp {
     #[must_use]
     pub fn bindings(&self) -> &[Binding] {
         match &self.part {
-            Part::Router(router) => router.home.as_ref().map(Home::bindings).unwrap_or_default(),
+            Entity::Router(router) => router.home.as_ref().map(Home::bindings).unwrap_or_default(),
             _ => &[],
         }
     }
@@ -86,7 +86,7 @@ impl MobileIp {
     #[must_use]
     pub fn visitors(&self) -> &[Visitor] {
         match &self.part {
-            Part::Router(router) => router.foreign.as_ref().map(Foreign::visitors).unwrap_or_default(),
+            Entity::Router(router) => router.foreign.as_ref().map(Foreign::visitors).unwrap_or_default(),
             _ => &[],
         }
     }
@@ -95,7 +95,7 @@ impl MobileIp {
     #[must_use]
     pub fn registration(&self) -> Option<Registration> {
         match &self.part {
-            Part::Host(host) => host.registration,
+            Entity::Host(host) => host.registration,
             _ => None,
         }
     }
@@ -104,7 +104,7 @@ impl MobileIp {
     #[must_use]
     pub fn current(&self) -> Option<Address> {
         match &self.part {
-            Part::Host(host) => host.current,
+            Entity::Host(host) => host.current,
             _ => None,
         }
     }
@@ -112,7 +112,7 @@ impl MobileIp {
 
 impl Agent for MobileIp {
     fn counts(&self) -> Vec<Option<u64>> {
-        let Part::Router(router) = &self.part else { return Vec::new() };
+        let Entity::Router(router) = &self.part else { return Vec::new() };
         let (home, foreign) = (router.home.as_ref(), router.foreign.as_ref());
         let refused = home.map_or(0, |it| it.refused) + foreign.map_or(0, |it| it.refused);
         vec![
@@ -128,9 +128,9 @@ impl Agent for MobileIp {
     fn start(&mut self, cx: &mut Context) {
         let Self { params, rng, part } = self;
         match part {
-            Part::Nothing => {}
-            Part::Router(router) => router.start(params, cx, rng),
-            Part::Host(host) => match params.procedure {
+            Entity::Nothing => {}
+            Entity::Router(router) => router.start(params, cx, rng),
+            Entity::Host(host) => match params.procedure {
                 Procedure::Rfc => rfc::start(host, params, cx, rng),
                 Procedure::Ns2 => ns2::start(host, params, cx),
             },
@@ -140,13 +140,12 @@ impl Agent for MobileIp {
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
         let it = &cx.packets[packet];
         let arrived = Arrived { source: it.source, from, to: it.destination, ttl: it.ttl };
-        let Body::Control { message, .. } = &cx.packets[packet].body else { return };
-        let Some(&message) = message.get::<Message>() else {
+        let Some(message) = it.message::<Message>() else {
             return cx.drop_packet(cx.owners.of(cx.packets[packet].destination), packet, DropReason::NoListener);
         };
         let is_taken = match &self.part {
-            Part::Router(router) => router.takes(&message, arrived.source),
-            Part::Nothing | Part::Host(_) => true,
+            Entity::Router(router) => router.takes(&message, arrived.source),
+            Entity::Nothing | Entity::Host(_) => true,
         };
         if !is_taken {
             let node = cx.owners.of(cx.packets[packet].destination);
@@ -156,9 +155,9 @@ impl Agent for MobileIp {
         cx.end(packet);
         let params = &self.params;
         match &mut self.part {
-            Part::Nothing => {}
-            Part::Router(router) => router.on_message(&message, size, arrived, params, cx),
-            Part::Host(host) => match (&message, params.procedure) {
+            Entity::Nothing => {}
+            Entity::Router(router) => router.on_message(&message, size, arrived, params, cx),
+            Entity::Host(host) => match (&*message, params.procedure) {
                 (Message::Advertisement(it), Procedure::Rfc) => rfc::on_advertisement(host, it, params, cx),
                 (Message::Advertisement(it), Procedure::Ns2) => ns2::on_advertisement(host, it, params, cx),
                 (Message::Reply(it), Procedure::Rfc) => rfc::on_reply(host, it, params, cx),
@@ -171,9 +170,9 @@ impl Agent for MobileIp {
     fn on_timer(&mut self, cx: &mut Context) {
         let params = &self.params;
         match &mut self.part {
-            Part::Nothing => {}
-            Part::Router(router) => router.on_timer(params, cx),
-            Part::Host(host) => match params.procedure {
+            Entity::Nothing => {}
+            Entity::Router(router) => router.on_timer(params, cx),
+            Entity::Host(host) => match params.procedure {
                 Procedure::Rfc => rfc::on_timer(host, params, cx),
                 Procedure::Ns2 => ns2::on_timer(host, params, cx),
             },
@@ -182,9 +181,9 @@ impl Agent for MobileIp {
 
     fn deadline(&self) -> Time {
         match &self.part {
-            Part::Nothing => Time::NEVER,
-            Part::Router(router) => router.deadline(),
-            Part::Host(host) => match self.params.procedure {
+            Entity::Nothing => Time::NEVER,
+            Entity::Router(router) => router.deadline(),
+            Entity::Host(host) => match self.params.procedure {
                 Procedure::Rfc => rfc::deadline(host),
                 Procedure::Ns2 => ns2::deadline(host),
             },

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::PORT;
 use crate::agent::Keys;
-use crate::agent::protocol::{Doubt, Facts, ICMP};
+use crate::agent::protocol::{AgentFacts, Doubt, ICMP};
 use crate::packet::Form;
 use crate::params::{self, Fault, Metric, NS2, RFC, Unused, unused_where};
 
@@ -183,9 +183,7 @@ impl params::Params for Params {
         if !(0.001..=1.0).contains(&self.renewal) {
             return Err(Fault::new("renewal", format!("must lie between 0.001 and 1, found {}", self.renewal)));
         }
-        if !(0.0..=0.5).contains(&self.beacon_jitter) {
-            return Err(Fault::new("beacon_jitter", format!("expected 0 to 0.5, found {}", self.beacon_jitter)));
-        }
+        Fault::unless("beacon_jitter", self.beacon_jitter, |it| (0.0..=0.5).contains(&it), "0 to 0.5")?;
         for (name, count) in [
             ("most_visitors", self.most_visitors),
             ("most_bindings", self.most_bindings),
@@ -222,7 +220,7 @@ const METRICS: [Metric; 6] = {
     ]
 };
 
-impl Facts for Params {
+impl AgentFacts for Params {
     const MESSAGES: &'static [&'static str] = &["ADVERTISEMENT", "SOLICITATION", "REQUEST", "REPLY", "UNREACHABLE"];
     const PORTS: &'static [u16] = &[ICMP, PORT];
 

@@ -6,7 +6,7 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::{Account, Attojoules, PacketPrices, Prices, Sent, Spent};
+use super::{Account, Attojoules, FrameClass, PacketPrices, Prices, Spent};
 use crate::context::Airtimes;
 use crate::phy::medium::{Hearer, TransmissionId};
 
@@ -117,7 +117,7 @@ struct Frames {
     /// When the radio's own last transmission ends, in nanoseconds.
     sends_until: u64,
     /// The frame that the radio sent last.
-    last: Sent,
+    last: FrameClass,
     /// The times for which the radio sent, by purpose, up to the end of its own last transmission.
     airtimes: Airtimes,
     /// The cost of sent packets beyond that.
@@ -215,7 +215,7 @@ impl Gauge {
 
     /// A radio begins to send a frame.
     #[inline(always)]
-    pub fn on_send(&mut self, station: usize, sent: Sent, airtime: Span, now: Time) {
+    pub fn on_send(&mut self, station: usize, sent: FrameClass, airtime: Span, now: Time) {
         let now = now.nanos();
         let end = now.wrapping_add(airtime.nanos());
         let (busy_until, frames) = (&mut self.times.busy_until[station], &mut self.frames[station]);
@@ -230,7 +230,7 @@ impl Gauge {
     }
 
     /// A radio begins to send a packet, which has this price.
-    pub fn on_priced(&mut self, station: usize, sent: Sent, price: Attojoules) {
+    pub fn on_priced(&mut self, station: usize, sent: FrameClass, price: Attojoules) {
         self.frames[station].priced.add(sent, price);
     }
 
@@ -247,7 +247,7 @@ impl Gauge {
 
     /// A radio, which is not sending, sleeps from now until then.
     pub fn sleep(&mut self, station: usize, until: Time, now: Time) {
-        self.on_send(station, Sent::SLEEP, until.since(now), now);
+        self.on_send(station, FrameClass::SLEEP, until.since(now), now);
         self.frames[station].slept = (now.nanos(), until.nanos());
     }
 

@@ -10,7 +10,7 @@ pub mod per_packet;
 mod price;
 pub mod state;
 
-pub use crate::context::{Account, Purpose, Sent, Spent};
+pub use crate::context::{Account, FrameClass, Purpose, Spent};
 pub use gauge::{Gauge, Heard, Load, Meter};
 use price::nanowatts;
 pub use price::{Attojoules, Battery, PacketPrices, Price, Priced, Prices, attojoules, joules};

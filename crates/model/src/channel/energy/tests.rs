@@ -34,7 +34,7 @@ fn signals_that_overlap_are_heard_once() {
 #[test]
 fn a_radio_that_sends_pays_for_nothing_else() {
     let mut gauge = gauge();
-    let send = |gauge: &mut Gauge, at, nanos| gauge.on_send(0, Sent::MAC, Span::from_nanos(nanos), NOW(at));
+    let send = |gauge: &mut Gauge, at, nanos| gauge.on_send(0, FrameClass::MAC, Span::from_nanos(nanos), NOW(at));
     gauge.on_signal(0, 1e-9, NOW(10), NOW(40));
     send(&mut gauge, 20, 10);
     assert_eq!(times(&gauge, 25), [5, 10, 10], "in the middle of a frame");
@@ -51,7 +51,7 @@ fn a_radio_that_sends_pays_for_nothing_else() {
 #[test]
 fn a_radio_that_stops_takes_nothing_more() {
     let mut gauge = gauge();
-    gauge.on_send(0, Sent::MAC, Span::from_nanos(30), NOW(20));
+    gauge.on_send(0, FrameClass::MAC, Span::from_nanos(30), NOW(20));
     gauge.on_signal(0, 1e-9, NOW(22), NOW(90));
     gauge.switch_off(0, NOW(40));
     gauge.on_signal(0, 1e-9, NOW(95), NOW(99));

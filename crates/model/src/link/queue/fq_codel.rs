@@ -91,9 +91,7 @@ impl params::Params for Params {
             }
         }
         // A smaller quantum would need several turns for each packet.
-        if !(256..=1_000_000).contains(&self.quantum.count()) {
-            return Err(Fault::new("quantum", format!("expected from 256 B to 1 MB, found {}", self.quantum)));
-        }
+        Fault::unless("quantum", self.quantum, |it| (256..=1_000_000).contains(&it.count()), "from 256 B to 1 MB")?;
         Ok(())
     }
 }

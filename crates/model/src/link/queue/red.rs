@@ -88,9 +88,7 @@ impl params::Params for Params {
                 format!("expected 0 or more than `min_threshold` ({min}), found {max}"),
             ));
         }
-        if self.mean_size.count() == 0 {
-            return Err(Fault::new("mean_size", "expected at least 1 B, found 0 B"));
-        }
+        Fault::unless("mean_size", self.mean_size, |it| it.count() > 0, "at least 1 B")?;
         Ok(())
     }
 

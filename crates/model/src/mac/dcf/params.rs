@@ -191,13 +191,9 @@ impl params::Params for Params {
             return Err(Fault::new("slot", "expected a time above zero"));
         }
         for (key, time) in [("slot", self.slot), ("sifs", self.sifs), ("max_propagation", self.max_propagation)] {
-            if time > LONGEST {
-                return Err(Fault::new(key, format!("expected at most {LONGEST}, found {time}")));
-            }
+            Fault::unless(key, time, |it| it <= LONGEST, format_args!("at most {LONGEST}"))?;
         }
-        if self.cw_max > 32_767 {
-            return Err(Fault::new("cw_max", format!("expected at most 32767, found {}", self.cw_max)));
-        }
+        Fault::unless("cw_max", self.cw_max, |it| it <= 32_767, "at most 32767")?;
         if self.cw_min == 0 || self.cw_min > self.cw_max {
             return Err(Fault::new(
                 "cw_min",
@@ -215,9 +211,7 @@ impl params::Params for Params {
             let least = 576 + LLC_SNAP;
             return Err(Fault::new("max_msdu", format!("expected 0 B or at least {least} B, found {}", self.max_msdu)));
         }
-        if self.header.count() > 1000 {
-            return Err(Fault::new("header", format!("expected at most 1000 B, found {}", self.header)));
-        }
+        Fault::unless("header", self.header, |it| it.count() <= 1000, "at most 1000 B")?;
         Ok(())
     }
 
@@ -592,7 +586,7 @@ impl Timing {
     /// # Panics
     /// When the parameters are impossible.
     #[must_use]
-    pub fn with_rates(mut self, rates: rate_control::Plan<'_>) -> Self {
+    pub fn with_rates(mut self, rates: rate_control::Setup<'_>) -> Self {
         if rates.config.is_fixed() {
             return self;
         }

@@ -161,9 +161,7 @@ impl params::Params for Params {
     fn check(&self) -> Result<(), Fault> {
         self.dcf.check()?;
         let least = u64::from(QOS_BYTES + LLC_SNAP);
-        if self.dcf.header.count() < least {
-            return Err(Fault::new("header", format!("expected at least {least} B, found {}", self.dcf.header)));
-        }
+        Fault::unless("header", self.dcf.header, |it| it.count() >= least, format_args!("at least {least} B"))?;
         let usual: Self = params::Params::of_profile(params::RFC);
         self.dcf.check_habits(&usual.dcf)?;
         for (name, access) in ["background", "best_effort", "video", "voice"].into_iter().zip(self.accesses()) {
@@ -208,17 +206,12 @@ const fn most_in(format: Format) -> u64 {
 impl Access {
     fn check(&self, name: &'static str) -> Result<(), Fault> {
         let Self { aifsn, cw_min, cw_max, txop_limit, .. } = self;
-        if !(2..=15).contains(aifsn) {
-            return Err(Fault::new(name, format!("expected `aifsn` from 2 to 15, found {aifsn}")));
-        }
+        Fault::unless(name, aifsn, |it| (2..=15).contains(it), "`aifsn` from 2 to 15")?;
         if *cw_min == 0 || cw_min > cw_max || *cw_max > 32_767 {
             let problem = format!("expected 1 <= cw_min <= cw_max <= 32767, found {cw_min} and {cw_max}");
             return Err(Fault::new(name, problem));
         }
-        if *txop_limit > Span::from_micros(32 * 0xffff) {
-            let problem = format!("expected `txop_limit` up to 2097.12 ms, found {txop_limit}");
-            return Err(Fault::new(name, problem));
-        }
+        Fault::unless(name, txop_limit, |it| *it <= Span::from_micros(32 * 0xffff), "`txop_limit` up to 2097.12 ms")?;
         Ok(())
     }
 }
@@ -320,7 +313,7 @@ impl Timing {
 
     /// The same under a rate control.
     #[must_use]
-    pub fn with_rates(self, rates: rate_control::Plan<'_>) -> Self {
+    pub fn with_rates(self, rates: rate_control::Setup<'_>) -> Self {
         Self { dcf: self.dcf.with_rates(rates), ..self }
     }
 

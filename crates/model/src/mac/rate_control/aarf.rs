@@ -34,17 +34,13 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         for (parameter, value) in [("successes", self.successes), ("timer", self.timer)] {
-            if value == 0 {
-                return Err(Fault::new(parameter, "expected at least 1 frame, found 0"));
-            }
+            Fault::unless(parameter, value, |it| it > 0, "at least 1 frame")?;
         }
         if self.most_successes < self.successes {
             let (least, found) = (self.successes, self.most_successes);
             return Err(Fault::new("most_successes", format!("expected at least `successes`, {least}, found {found}")));
         }
-        if self.growth == 0 {
-            return Err(Fault::new("growth", "expected at least 1, found 0"));
-        }
+        Fault::unless("growth", self.growth, |it| it > 0, "at least 1")?;
         Ok(())
     }
 }

@@ -29,9 +29,7 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         for (parameter, value) in [("successes", self.successes), ("timer", self.timer)] {
-            if value == 0 {
-                return Err(Fault::new(parameter, "expected at least 1 frame, found 0"));
-            }
+            Fault::unless(parameter, value, |it| it > 0, "at least 1 frame")?;
         }
         Ok(())
     }

@@ -91,7 +91,7 @@ controls! {
 
 /// The rate control of a channel.
 #[derive(Clone, Debug)]
-pub struct Plan<'a> {
+pub struct Setup<'a> {
     /// The chosen rate control.
     pub config: &'a Config,
     /// A source of draws for each station.

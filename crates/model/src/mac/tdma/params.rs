@@ -1,13 +1,11 @@
 //! The parameters of slotted access.
 
-use std::fmt;
-
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::params::{self, Fault, Unused, unused_where};
+use crate::params::{self, Fault, Given, Unused, read_given, unused_where};
 use crate::phy::Mode;
 
 /// Who owns each slot of a frame.
@@ -57,62 +55,27 @@ impl Owner {
 
 impl<'de> Deserialize<'de> for Owner {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Owner;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a node number, or a list of node numbers")
-            }
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Owner, E> {
-                let node =
-                    u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))?;
-                Ok(Owner::Node(node))
-            }
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Owner, E> {
-                let node =
-                    u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
-                Ok(Owner::Node(node))
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Owner, A::Error> {
-                let mut nodes = Vec::new();
-                while let Some(node) = list.next_element()? {
-                    nodes.push(node);
-                }
-                Ok(Owner::Nodes(nodes))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, "a node number, or a list of node numbers", |given| match given {
+            Given::Whole(node) => node.try_into().ok().map(Self::Node),
+            Given::List(nodes) => Some(Self::Nodes(nodes)),
+            _ => None,
+        })
     }
 }
 
+const SCHEDULE: &str =
+    "\"in_turn\", \"agent\", \"greedy\", \"frozen\" or a list of node numbers such as [0, 1, [2, 7], 1]";
+
 impl<'de> Deserialize<'de> for Schedule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Schedule;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "\"in_turn\", \"agent\", \"greedy\", \"frozen\" or a list of node numbers such as [0, 1, [2, 7], 1]",
-                )
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Schedule, E> {
-                match text {
-                    "in_turn" => Ok(Schedule::Rule(Rule::InTurn)),
-                    "agent" => Ok(Schedule::Rule(Rule::Agent)),
-                    "greedy" => Ok(Schedule::Rule(Rule::Greedy)),
-                    "frozen" => Ok(Schedule::Rule(Rule::Frozen)),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Schedule, A::Error> {
-                let mut owners = Vec::new();
-                while let Some(owner) = list.next_element()? {
-                    owners.push(owner);
-                }
-                Ok(Schedule::Owners(owners))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, SCHEDULE, |given| match given {
+            Given::Word("in_turn") => Some(Self::Rule(Rule::InTurn)),
+            Given::Word("agent") => Some(Self::Rule(Rule::Agent)),
+            Given::Word("greedy") => Some(Self::Rule(Rule::Greedy)),
+            Given::Word("frozen") => Some(Self::Rule(Rule::Frozen)),
+            Given::List(owners) => Some(Self::Owners(owners)),
+            _ => None,
+        })
     }
 }
 
@@ -150,29 +113,12 @@ pub enum Share {
 
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Share;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"auto\", or a number")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Share, E> {
-                match text {
-                    "auto" => Ok(Share::Rule(ShareRule::Auto)),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_f64<E>(self, share: f64) -> Result<Share, E> {
-                Ok(Share::Of(share))
-            }
-            fn visit_u64<E>(self, share: u64) -> Result<Share, E> {
-                Ok(Share::Of(share as f64))
-            }
-            fn visit_i64<E>(self, share: i64) -> Result<Share, E> {
-                Ok(Share::Of(share as f64))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+        read_given(deserializer, "\"auto\", or a number", |given: Given<'_, de::IgnoredAny>| match given {
+            Given::Word("auto") => Some(Self::Rule(ShareRule::Auto)),
+            Given::Whole(share) => Some(Self::Of(share as f64)),
+            Given::Number(share) => Some(Self::Of(share)),
+            _ => None,
+        })
     }
 }
 
@@ -349,15 +295,9 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         let fault = |parameter, problem: String| Err(Fault::new(parameter, problem));
-        if self.rate > MOST_RATE {
-            return fault("rate", format!("expected at most {MOST_RATE}, found {}", self.rate));
-        }
-        if self.header.count() > 1000 {
-            return fault("header", format!("expected at most 1000 B, found {}", self.header));
-        }
-        if self.slot > Span::from_secs(3600) {
-            return fault("slot", format!("expected at most an hour, found {}", self.slot));
-        }
+        Fault::unless("rate", self.rate, |it| it <= MOST_RATE, format_args!("at most {MOST_RATE}"))?;
+        Fault::unless("header", self.header, |it| it.count() <= 1000, "at most 1000 B")?;
+        Fault::unless("slot", self.slot, |it| it <= Span::from_secs(3600), "at most an hour")?;
         if self.guard >= self.slot && !self.slot.is_zero() {
             let (guard, slot) = (self.guard, self.slot);
             return fault("guard", format!("expected less than the slot, {slot}, found {guard}"));
@@ -383,23 +323,20 @@ impl params::Params for Params {
         self.check_contention()?;
         self.check_clocks()?;
         let (least, answer) = (FARTHEST, self.turnaround + self.ack().1);
-        if self.acknowledge && answer < least {
-            return fault(
-                "turnaround",
-                format!(
-                    "expected at least {}, so that acknowledgements come after a frame has ended at every radio, found {}",
-                    least.saturating_sub(self.ack().1),
-                    self.turnaround
-                ),
-            );
-        }
+        Fault::unless(
+            "turnaround",
+            self.turnaround,
+            |_| !self.acknowledge || answer >= least,
+            format_args!(
+                "at least {}, so that acknowledgements come after a frame has ended at every radio",
+                least.saturating_sub(self.ack().1)
+            ),
+        )?;
         if self.turnaround > Span::from_secs(1) || self.propagation > Span::from_secs(1) {
             let name = if self.turnaround > Span::from_secs(1) { "turnaround" } else { "propagation" };
             return fault(name, "expected at most 1 s".to_owned());
         }
-        if self.retry_limit > 1000 {
-            return fault("retry_limit", format!("expected at most 1000, found {}", self.retry_limit));
-        }
+        Fault::unless("retry_limit", self.retry_limit, |it| it <= 1000, "at most 1000")?;
         match &self.schedule {
             Schedule::Owners(owners) if owners.is_empty() => {
                 fault("schedule", "expected at least one node number, found an empty list".to_owned())
@@ -573,9 +510,7 @@ impl Params {
     fn check_contention(&self) -> Result<(), Fault> {
         let fault = |parameter, problem: String| Err(Fault::new(parameter, problem));
         let share = self.contention_share();
-        if !(0.0..=0.9).contains(&share) {
-            return fault("contention", format!("expected 0 to 0.9, or \"auto\", found {share}"));
-        }
+        Fault::unless("contention", share, |it| (0.0..=0.9).contains(&it), "0 to 0.9, or \"auto\"")?;
         if share == 0.0 && self.has_agent() && self.control != ControlPlace::OutOfBand {
             let problem = "expected more than 0: without a contention part no node can send before it has a slot, and \
                            agents find slots by messages";
@@ -594,12 +529,8 @@ impl Params {
         if share > 0.0 && self.schedule != Schedule::Rule(Rule::InTurn) && part < least {
             return fault("contention", format!("expected a contention part of at least {least}, found one of {part}"));
         }
-        if !(1..=65_536).contains(&self.backoff_window) {
-            return fault("backoff_window", format!("expected 1 to 65536, found {}", self.backoff_window));
-        }
-        if self.backoff_slot.is_zero() {
-            return fault("backoff_slot", format!("expected more than 0 s, found {}", self.backoff_slot));
-        }
+        Fault::unless("backoff_window", self.backoff_window, |it| (1..=65_536).contains(&it), "1 to 65536")?;
+        Fault::unless("backoff_slot", self.backoff_slot, |it| !it.is_zero(), "more than 0 s")?;
         let contends = self.empty_slots == EmptySlots::Contend;
         if contends && self.owner_wait + self.exchange(SMALLEST_PACKET) + self.guard > self.slot {
             let most = self.slot.saturating_sub(self.exchange(SMALLEST_PACKET) + self.guard);
@@ -613,9 +544,7 @@ impl Params {
     fn check_clocks(&self) -> Result<(), Fault> {
         const MOST: Span = Span::from_secs(3600);
         const FASTEST: f64 = 1e5;
-        if self.clock_offset > MOST {
-            return Err(Fault::new("clock_offset", format!("expected at most {MOST}, found {}", self.clock_offset)));
-        }
+        Fault::unless("clock_offset", self.clock_offset, |it| it <= MOST, format_args!("at most {MOST}"))?;
         if !(0.0..=FASTEST).contains(&self.clock_drift) {
             return Err(Fault::new("clock_drift", format!("expected 0 to {FASTEST}, found {}", self.clock_drift)));
         }

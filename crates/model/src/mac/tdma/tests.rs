@@ -17,7 +17,7 @@ const SLOT: u64 = 6000;
 /// The frames that stations of these nodes share.
 fn frames_of(params: &Params, nodes: &[NodeId]) -> Frames {
     let config = rate_control::Config::first("rfc");
-    Tdma::share(params, nodes, rate_control::Plan { config: &config, draws: Vec::new(), floors: Default::default() })
+    Tdma::share(params, nodes, rate_control::Setup { config: &config, draws: Vec::new(), floors: Default::default() })
 }
 
 fn us(micros: u64) -> Time {

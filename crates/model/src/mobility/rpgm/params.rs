@@ -5,7 +5,7 @@ use hopyard_engine::units::{Coordinate, Distance, Speed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::mobility::{Area, Facts, Grouping};
+use crate::mobility::{Area, Grouping, MobilityFacts};
 use crate::params::{self, Fault, Metric, RFC, Unused, unused_where};
 
 /// The area, the groups, and how they move.
@@ -85,16 +85,10 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         for (name, length) in [("width", self.width), ("height", self.height)] {
-            if length.metres() <= 0.0 {
-                return Err(Fault::new(name, format!("expected a length above zero, found {length}")));
-            }
+            Fault::unless(name, length, |it| it.metres() > 0.0, "a length above zero")?;
         }
-        if !(self.size_mean.is_finite() && self.size_mean >= 1.0) {
-            return Err(Fault::new("size_mean", format!("expected at least 1, found {}", self.size_mean)));
-        }
-        if !(self.size_spread.is_finite() && self.size_spread >= 0.0) {
-            return Err(Fault::new("size_spread", format!("expected 0 or more, found {}", self.size_spread)));
-        }
+        Fault::unless("size_mean", self.size_mean, |it| it.is_finite() && it >= 1.0, "at least 1")?;
+        Fault::unless("size_spread", self.size_spread, |it| it.is_finite() && it >= 0.0, "0 or more")?;
         if self.groups > 0 && self.size_spread > 0.0 {
             let problem = format!("expected 0 where `groups` gives equal sizes, found {}", self.size_spread);
             return Err(Fault::new("size_spread", problem));
@@ -106,20 +100,15 @@ impl params::Params for Params {
             return Err(Fault::new("radius", problem));
         }
         self.check_speeds()?;
-        if !(0.0..=1.0).contains(&self.change) {
-            return Err(Fault::new("change", format!("expected a probability from 0 to 1, found {}", self.change)));
-        }
+        Fault::unless("change", self.change, |it| (0.0..=1.0).contains(&it), "a probability from 0 to 1")?;
         let most = self.longest_leg() / 2.0 / self.speed_max.metres_per_second() * MOST_LEGS;
-        if self.warm_up.seconds() > most {
-            let problem = format!(
-                "expected at most {most:.0} s, in which a centre makes about {MOST_LEGS} legs, found {}",
-                self.warm_up
-            );
-            return Err(Fault::new("warm_up", problem));
-        }
-        if self.draws == 0 {
-            return Err(Fault::new("draws", "expected at least 1, found 0"));
-        }
+        Fault::unless(
+            "warm_up",
+            self.warm_up,
+            |it| it.seconds() <= most,
+            format_args!("at most {most:.0} s, in which a centre makes about {MOST_LEGS} legs"),
+        )?;
+        Fault::unless("draws", self.draws, |it| it > 0, "at least 1")?;
         Ok(())
     }
 
@@ -174,7 +163,7 @@ impl Params {
     }
 }
 
-impl Facts for Params {
+impl MobilityFacts for Params {
     const OWN_START: bool = true;
 
     const METRICS: &'static [Metric] = &[

@@ -11,7 +11,7 @@ use super::message::{AodvMessage, Reply};
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 pub use crate::routing::common::{Auto, LinkDetection};
-use crate::routing::{Facts, MostHops};
+use crate::routing::{MostHops, RoutingFacts};
 
 /// The longest wait of a HELLO in the interface queue and for the medium.
 const HELLO_QUEUEING: Span = Span::from_millis(50);
@@ -239,20 +239,13 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        let positive = |parameter, value: u8| match value {
-            0 => Err(Fault::new(parameter, "expected at least 1, found 0")),
-            _ => Ok(()),
-        };
+        let positive = |parameter, value: u8| Fault::unless(parameter, value, |it| it > 0, "at least 1");
         positive("net_diameter", self.net_diameter)?;
         positive("ttl_increment", self.ttl_increment)?;
         positive("rreq_retries", self.rreq_retries)?;
         positive("allowed_hello_loss", self.allowed_hello_loss)?;
-        if self.ttl_start > self.net_diameter {
-            return Err(Fault::new(
-                "ttl_start",
-                format!("expected at most net_diameter, {}, found {}", self.net_diameter, self.ttl_start),
-            ));
-        }
+        let most = self.net_diameter;
+        Fault::unless("ttl_start", self.ttl_start, |it| it <= most, format_args!("at most net_diameter, {most}"))?;
         for (parameter, value) in [
             ("active_route_timeout", self.active_route_timeout()),
             ("my_route_timeout", self.my_route_timeout()),
@@ -263,9 +256,7 @@ impl params::Params for Params {
             ("hello_interval", self.hello_interval),
             ("buffer_timeout", self.buffer_timeout),
         ] {
-            if value < Span::from_millis(1) {
-                return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
-            }
+            Fault::unless(parameter, value, |it| it >= Span::from_millis(1), "at least 1 ms")?;
         }
         // RFC 3561 §10: or a route could expire between two HELLO messages of a neighbour that is there.
         let silence = self.hello_interval * u64::from(self.allowed_hello_loss);
@@ -285,15 +276,11 @@ impl params::Params for Params {
         if self.rules == Rules::Ns2 && self.gateways != Gateways::Off {
             return Err(Fault::new("gateways", "expected \"off\" under the rules of ns-2, which know no gateways"));
         }
-        if self.buffer_packets == 0 {
-            return Err(Fault::new("buffer_packets", "expected at least 1, found 0"));
-        }
+        Fault::unless("buffer_packets", self.buffer_packets, |it| it > 0, "at least 1")?;
         for (parameter, bytes) in
             [("header", self.header), ("rreq_size", self.rreq_size), ("rrep_size", self.rrep_size)]
         {
-            if bytes.count() > 1000 {
-                return Err(Fault::new(parameter, format!("expected at most 1000 B, found {bytes}")));
-            }
+            Fault::unless(parameter, bytes, |it| it.count() <= 1000, "at most 1000 B")?;
         }
         Ok(())
     }
@@ -337,7 +324,7 @@ impl params::Params for Params {
     const FOR_WIRES: &'static [&'static str] = &["to_gateway", "locality"];
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["RREQ", "RREP", "RREP-I", "RERR", "RREP-ACK", "HELLO"];
     const REPORTS_BREAKS: bool = true;
     const NUMBERED_BY_NS2: bool = false;

@@ -11,7 +11,7 @@ use crate::address::Address;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 use crate::routing::common::LinkDetection;
-use crate::routing::{Facts, MostHops};
+use crate::routing::{MostHops, RoutingFacts};
 
 /// Whose procedures are followed where they differ in more than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -212,16 +212,10 @@ impl params::Params for Params {
             ("rreq_retries", self.rreq_retries),
             ("allowed_hello_loss", self.allowed_hello_loss),
         ] {
-            if value == 0 {
-                return Err(Fault::new(parameter, "expected at least 1, found 0"));
-            }
+            Fault::unless(parameter, value, |it| it > 0, "at least 1")?;
         }
-        if self.ttl_start > self.net_diameter {
-            return Err(Fault::new(
-                "ttl_start",
-                format!("expected at most net_diameter, {}, found {}", self.net_diameter, self.ttl_start),
-            ));
-        }
+        let most = self.net_diameter;
+        Fault::unless("ttl_start", self.ttl_start, |it| it <= most, format_args!("at most net_diameter, {most}"))?;
         for (parameter, value) in [
             ("active_route_timeout", self.active_route_timeout),
             ("my_route_timeout", self.my_route_timeout),
@@ -229,17 +223,13 @@ impl params::Params for Params {
             ("hello_interval", self.hello_interval),
             ("buffer_timeout", self.buffer_timeout),
         ] {
-            if value < Span::from_millis(1) {
-                return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
-            }
+            Fault::unless(parameter, value, |it| it >= Span::from_millis(1), "at least 1 ms")?;
         }
         params::check_jitter("hello_jitter", self.hello_jitter, "hello_interval", self.hello_interval)?;
         if self.rules == Rules::Ns2 && self.purge_interval < Span::from_millis(1) {
             return Err(Fault::new("purge_interval", "expected at least 1 ms under the rules of ns-2"));
         }
-        if self.buffer_packets == 0 {
-            return Err(Fault::new("buffer_packets", "expected at least 1, found 0"));
-        }
+        Fault::unless("buffer_packets", self.buffer_packets, |it| it > 0, "at least 1")?;
         for (parameter, bytes) in [
             ("header", self.header),
             ("rreq_size", self.rreq_size),
@@ -247,9 +237,7 @@ impl params::Params for Params {
             ("hello_size", self.hello_size),
             ("repeated_header", self.repeated_header),
         ] {
-            if bytes.count() > 1000 {
-                return Err(Fault::new(parameter, format!("expected at most 1000 B, found {bytes}")));
-            }
+            Fault::unless(parameter, bytes, |it| it.count() <= 1000, "at most 1000 B")?;
         }
         Ok(())
     }
@@ -267,7 +255,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["RREQ", "RREP", "RERR", "HELLO"];
     const REPORTS_BREAKS: bool = true;
 

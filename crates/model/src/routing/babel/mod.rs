@@ -37,7 +37,7 @@ use hopyard_engine::{Deadline, Prefetch, Rng, Time};
 use super::{Networks, Routes, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
-use crate::packet::{Body, Packet, PacketId};
+use crate::packet::{Packet, PacketId};
 use crate::params::Shared;
 pub use hopyard_wire::babel::PORT;
 pub use message::{BabelPacket, Message, Neighbour, RouterId, Target, Update, read};
@@ -84,16 +84,8 @@ impl Routing for Babel {
     }
 
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-        let message = match &cx.packets[packet].body {
-            Body::Routing(message) => message.clone(),
-            _ => {
-                cx.drop_packet(self.0.node, packet, DropReason::NoListener);
-                return;
-            }
-        };
-        let Some(babel) = message.get::<BabelPacket>() else {
-            cx.drop_packet(self.0.node, packet, DropReason::NoListener);
-            return;
+        let Some(babel) = cx.packets[packet].message::<BabelPacket>() else {
+            return cx.drop_packet(self.0.node, packet, DropReason::NoListener);
         };
         self.0.receive(babel.messages(), from, cx);
         self.0.due = self.0.deadline();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::message::{HEADER, INFINITY};
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, Unused, unused_where};
-use crate::routing::Facts;
+use crate::routing::RoutingFacts;
 use crate::routing::common::Auto;
 
 /// How the part of the Hellos that arrive is estimated from the last 16.
@@ -149,15 +149,11 @@ impl params::Params for Params {
             let expected = "at least 1, and an interval of at most 655.35 s together with hello_interval";
             return out("ihu_hellos", expected, &self.ihu_hellos);
         }
-        if !(0.0..=1.0).contains(&self.spread) {
-            return out("spread", "0 to 1", &self.spread);
-        }
+        Fault::unless("spread", self.spread, |it| (0.0..=1.0).contains(&it), "0 to 1")?;
         for (parameter, value) in
             [("ihu_hold", self.ihu_hold), ("route_hold", self.route_hold), ("hello_hold", self.hello_hold)]
         {
-            if !(1.0..=1000.0).contains(&value) {
-                return out(parameter, "1 to 1000", &value);
-            }
+            Fault::unless(parameter, value, |it| (1.0..=1000.0).contains(&it), "1 to 1000")?;
         }
         // A longer one would make a Hello wait for the next, RFC 8966 §3.1.
         if self.packet_delay() > self.hello_interval / 2 {
@@ -169,9 +165,7 @@ impl params::Params for Params {
                 return out(parameter, &format!("at most hello_interval, {}", self.hello_interval), &delay);
             }
         }
-        if self.request_timeout < Span::from_millis(10) {
-            return out("request_timeout", "at least 10 ms", &self.request_timeout);
-        }
+        Fault::unless("request_timeout", self.request_timeout, |it| it >= Span::from_millis(10), "at least 10 ms")?;
         if self.request_repeats > 10 {
             return out("request_repeats", "at most 10, as each waits twice as long", &self.request_repeats);
         }
@@ -182,17 +176,13 @@ impl params::Params for Params {
             return out("source_hold", &expected, &self.source_hold);
         }
         for (parameter, window) in [("etx_window", self.etx_window), ("wired_window", self.wired_window)] {
-            if !(1..=16).contains(&window) {
-                return out(parameter, "1 to 16", &window);
-            }
+            Fault::unless(parameter, window, |it| (1..=16).contains(&it), "1 to 16")?;
         }
         if !(1..=self.wired_window).contains(&self.wired_heard) {
             let expected = format!("1 to wired_window, {}", self.wired_window);
             return out("wired_heard", &expected, &self.wired_heard);
         }
-        if !(1..=1000).contains(&self.wired_cost) {
-            return out("wired_cost", "1 to 1000", &self.wired_cost);
-        }
+        Fault::unless("wired_cost", self.wired_cost, |it| (1..=1000).contains(&it), "1 to 1000")?;
         if self.triggered_increase == 0 || self.triggered_decrease == 0 {
             let zero = if self.triggered_increase == 0 { "triggered_increase" } else { "triggered_decrease" };
             return out(zero, "at least 1", &0);
@@ -208,7 +198,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["HELLO", "IHU", "UPDATE", "REQUEST", "SEQNO_REQUEST"];
     const REPORTS_BREAKS: bool = true;
     const CROSSES_WIRES: bool = true;

@@ -42,7 +42,7 @@ use std::net::Ipv4Addr;
 
 use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 
-use super::{Facts as _, Networks, Routes, Routing};
+use super::{Networks, Routes, Routing, RoutingFacts as _};
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Action, Context, DropReason, Origin, RouteChange};
 use crate::packet::{Body, Packet, PacketId, RoutingMessage};
@@ -571,16 +571,8 @@ impl Routing for Dsdv {
     }
 
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-        let message = match &cx.packets[packet].body {
-            Body::Routing(message) => message.clone(),
-            _ => {
-                cx.drop_packet(self.node, packet, DropReason::NoListener);
-                return;
-            }
-        };
-        let Some(update) = message.get::<Update>() else {
-            cx.drop_packet(self.node, packet, DropReason::NoListener);
-            return;
+        let Some(update) = cx.packets[packet].message::<Update>() else {
+            return cx.drop_packet(self.node, packet, DropReason::NoListener);
         };
         for &advertisement in &update.advertisements {
             self.hear(advertisement, update.networks_of(advertisement.destination), from, cx);

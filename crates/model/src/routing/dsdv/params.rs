@@ -9,7 +9,7 @@ use super::message::Update;
 use crate::address::Prefix;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
-use crate::routing::{Facts, MostHops};
+use crate::routing::{MostHops, RoutingFacts};
 
 /// Whose procedures are followed where they differ in more than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -134,32 +134,19 @@ impl params::Params for Params {
         for (parameter, value) in
             [("update_interval", self.update_interval), ("min_triggered_interval", self.min_triggered_interval)]
         {
-            if value < Span::from_millis(1) {
-                return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
-            }
+            Fault::unless(parameter, value, |it| it >= Span::from_millis(1), "at least 1 ms")?;
         }
         // RFC 5148 §5.4: a longer random part makes many times the updates that were asked for.
-        if !(0.0..=0.5).contains(&self.update_jitter) {
-            return Err(Fault::new("update_jitter", format!("expected 0 to 0.5, found {}", self.update_jitter)));
-        }
+        Fault::unless("update_jitter", self.update_jitter, |it| (0.0..=0.5).contains(&it), "0 to 0.5")?;
         if !(0.0..1.0).contains(&self.settling_weight) {
             let problem = format!("expected at least 0 and less than 1, found {}", self.settling_weight);
             return Err(Fault::new("settling_weight", problem));
         }
-        if !(0.0..=1000.0).contains(&self.settling_factor) {
-            return Err(Fault::new("settling_factor", format!("expected 0 to 1000, found {}", self.settling_factor)));
-        }
-        if self.missed_updates == 0 {
-            return Err(Fault::new("missed_updates", "expected at least 1, found 0"));
-        }
+        Fault::unless("settling_factor", self.settling_factor, |it| (0.0..=1000.0).contains(&it), "0 to 1000")?;
+        Fault::unless("missed_updates", self.missed_updates, |it| it > 0, "at least 1")?;
         // The metric of a neighbour is 1. With 2 for infinity, nothing beyond the neighbours could be reached.
-        if self.infinity < 3 {
-            let problem = format!("expected at least 3, so that a route can have two hops, found {}", self.infinity);
-            return Err(Fault::new("infinity", problem));
-        }
-        if self.full_update_share == 0 {
-            return Err(Fault::new("full_update_share", "expected at least 1, found 0"));
-        }
+        Fault::unless("infinity", self.infinity, |it| it >= 3, "at least 3, so that a route can have two hops")?;
+        Fault::unless("full_update_share", self.full_update_share, |it| it > 0, "at least 1")?;
         // Updates would overtake each other, and an older one would be taken for the newest.
         let shortest = self.update_interval.mul_f64(1.0 - self.update_jitter);
         if self.broadcast_jitter >= shortest {
@@ -175,15 +162,13 @@ impl params::Params for Params {
         let bytes =
             [("header", self.header), ("entry_size", self.entry_size), ("repeated_header", self.repeated_header)];
         for (parameter, bytes) in bytes {
-            if bytes.count() > 1000 {
-                return Err(Fault::new(parameter, format!("expected at most 1000 B, found {bytes}")));
-            }
+            Fault::unless(parameter, bytes, |it| it.count() <= 1000, "at most 1000 B")?;
         }
         Ok(())
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["full_dump", "incremental"];
     const REPORTS_BREAKS: bool = true;
 

@@ -9,7 +9,7 @@ use crate::address::Prefix;
 use crate::packet::DsrOption;
 use crate::packet::MOST_ADDRESSES;
 use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
-use crate::routing::{Facts, MostHops};
+use crate::routing::{MostHops, RoutingFacts};
 
 /// Whose procedures are followed where they differ in more than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -204,9 +204,7 @@ impl params::Params for Params {
             ("request_table_size", self.request_table_size),
             ("request_table_ids", self.request_table_ids),
         ] {
-            if value == 0 {
-                return Err(Fault::new(parameter, "expected at least 1, found 0"));
-            }
+            Fault::unless(parameter, value, |it| it > 0, "at least 1")?;
         }
         if !(1..=MOST_ADDRESSES).contains(&self.route_hops.into()) {
             let problem = format!("expected 1 to {MOST_ADDRESSES}, found {}", self.route_hops);
@@ -224,9 +222,7 @@ impl params::Params for Params {
             ("passive_ack_timeout", self.passive_ack_timeout),
             ("ack_timeout", self.ack_timeout),
         ] {
-            if value < Span::from_millis(1) {
-                return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
-            }
+            Fault::unless(parameter, value, |it| it >= Span::from_millis(1), "at least 1 ms")?;
         }
         if self.max_request_period < self.request_period {
             let problem =
@@ -268,7 +264,7 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &DsrOption::KINDS;
     const REPORTS_BREAKS: bool = true;
 

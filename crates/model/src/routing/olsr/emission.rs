@@ -10,7 +10,7 @@ use super::state::State;
 use crate::address::{Address, InterfaceId, Prefix};
 use crate::context::{Action, Context, Origin};
 use crate::packet::RoutingMessage;
-use crate::routing::Facts;
+use crate::routing::RoutingFacts;
 
 /// TTL of the IP packets, which go one hop. §3.3.1 leaves it open.
 const PACKET_TTL: u8 = 1;

@@ -139,18 +139,10 @@ impl Routing for Olsr {
     }
 
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-        let message = match &cx.packets[packet].body {
-            Body::Routing(message) => message.clone(),
-            _ => {
-                cx.drop_packet(self.0.node, packet, DropReason::NoListener);
-                return;
-            }
+        let Some(messages) = cx.packets[packet].message::<OlsrPacket>() else {
+            return cx.drop_packet(self.0.node, packet, DropReason::NoListener);
         };
-        let Some(messages) = message.get::<OlsrPacket>() else {
-            cx.drop_packet(self.0.node, packet, DropReason::NoListener);
-            return;
-        };
-        self.receive(messages, from, cx);
+        self.receive(&messages, from, cx);
         self.tell_choices(cx);
         self.0.due = self.0.deadline();
         cx.end(packet);

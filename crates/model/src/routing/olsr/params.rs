@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::Prefix;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
-use crate::routing::Facts;
+use crate::routing::RoutingFacts;
 use crate::routing::common::Auto;
 
 /// What makes a path short.
@@ -148,9 +148,7 @@ impl params::Params for Params {
             Err(Fault::new(parameter, format!("expected {expected}, found {found}")))
         };
         for (parameter, span) in self.intervals() {
-            if span < Span::from_millis(10) {
-                return out(parameter, "at least 10 ms", &span);
-            }
+            Fault::unless(parameter, span, |it| it >= Span::from_millis(10), "at least 10 ms")?;
         }
         if self.hello_interval > LONGEST {
             return out("hello_interval", "at most 3968 s, which Htime can tell (RFC 3626 §6.1)", &self.hello_interval);
@@ -167,24 +165,14 @@ impl params::Params for Params {
             let expected = format!("at most half of {interval}, {shortest} (RFC 5148 §5.4)");
             return out("max_jitter", &expected, &self.max_jitter());
         }
-        if self.duplicate_hold.is_zero() {
-            return out("duplicate_hold", "more than zero", &self.duplicate_hold);
-        }
-        if self.willingness > 7 {
-            return out("willingness", "0 (never) to 7 (always)", &self.willingness);
-        }
-        if self.mpr_coverage == 0 {
-            return out("mpr_coverage", "at least 1", &self.mpr_coverage);
-        }
-        if self.tc_redundancy > 2 {
-            return out("tc_redundancy", "0, 1 or 2", &self.tc_redundancy);
-        }
+        Fault::unless("duplicate_hold", self.duplicate_hold, |it| !it.is_zero(), "more than zero")?;
+        Fault::unless("willingness", self.willingness, |it| it <= 7, "0 (never) to 7 (always)")?;
+        Fault::unless("mpr_coverage", self.mpr_coverage, |it| it > 0, "at least 1")?;
+        Fault::unless("tc_redundancy", self.tc_redundancy, |it| it <= 2, "0, 1 or 2")?;
         // A quality is at most 1: no link would ever be above that threshold, and none is below 0.
         let parts = [("hysteresis_high", self.hysteresis_high), ("hysteresis_low", self.hysteresis_low)];
         for (parameter, value) in parts {
-            if !(0.0..1.0).contains(&value) {
-                return out(parameter, "at least 0 and less than 1", &value);
-            }
+            Fault::unless(parameter, value, |it| (0.0..1.0).contains(&it), "at least 0 and less than 1")?;
         }
         // With 0 the quality would never change, with 1 only the last packet would count.
         if !(self.hysteresis_scaling > 0.0 && self.hysteresis_scaling < 1.0) {
@@ -193,9 +181,7 @@ impl params::Params for Params {
         if self.hysteresis_low >= self.hysteresis_high {
             return out("hysteresis_low", "less than hysteresis_high", &self.hysteresis_low);
         }
-        if !(1..=32).contains(&self.etx_window) {
-            return out("etx_window", "1 to 32", &self.etx_window);
-        }
+        Fault::unless("etx_window", self.etx_window, |it| (1..=32).contains(&it), "1 to 32")?;
         let mut seen = Vec::with_capacity(self.hna_networks.len());
         let mut faults = Vec::new();
         for (place, text) in self.hna_networks.iter().enumerate() {
@@ -236,7 +222,7 @@ impl params::Params for Params {
 /// The longest time that Vtime can tell (RFC 3626 §18.3).
 const LONGEST: Span = Span::from_secs(3968);
 
-impl Facts for Params {
+impl RoutingFacts for Params {
     const MESSAGES: &'static [&'static str] = &["HELLO", "TC", "MID", "HNA", "OTHER", "OLSR"];
     const REPORTS_BREAKS: bool = true;
     const CHOOSES_RELAYS: bool = true;

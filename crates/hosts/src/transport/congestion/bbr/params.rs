@@ -86,24 +86,18 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         for (name, gain) in [("high_gain", self.high_gain), ("cwnd_gain", self.cwnd_gain)] {
-            if !(gain > 1.0 && gain.is_finite()) {
-                return Err(Fault::new(name, format!("expected a number above 1, found {gain}")));
-            }
+            Fault::unless(name, gain, |it| it > 1.0 && it.is_finite(), "a number above 1")?;
         }
         if !(0.0..0.5).contains(&self.pacing_margin) {
             let problem = format!("expected at least 0 and less than 0.5, found {}", self.pacing_margin);
             return Err(Fault::new("pacing_margin", problem));
         }
-        if self.first_phase == 1 || self.first_phase > RANDOM {
-            return Err(Fault::new("first_phase", format!("expected 0 or 2 to 8, found {}", self.first_phase)));
-        }
+        Fault::unless("first_phase", self.first_phase, |it| it != 1 && it <= RANDOM, "0 or 2 to 8")?;
         if self.min_rtt_window.is_zero() {
             return Err(Fault::new("min_rtt_window", "expected more than 0 s"));
         }
         for (name, count) in [("bandwidth_rounds", self.bandwidth_rounds), ("min_window", self.min_window)] {
-            if count == 0 {
-                return Err(Fault::new(name, "expected at least 1, found 0"));
-            }
+            Fault::unless(name, count, |it| it > 0, "at least 1")?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::model::{self, Aggregation, LongTerm, MaxFilter};
 use super::params::{FULL_GROWTH, LARGEST_QUANTUM, Mode, Params, SLOW};
 use super::steps::{self, Cycle, Full, Gains, Rounds};
 use crate::transport::congestion::{
-    Ack, Answer, CongestionControl, Duplicate, Loss, Pace, RateSample, RecoveryChoice, Sent, Timeout, View, Wants,
+    Ack, Answer, CongestionControl, Duplicate, Loss, Pace, RateSample, Sent, Timeout, View, Wants,
 };
 
 /// Whether losses are being repaired.
@@ -461,10 +461,6 @@ impl CongestionControl for Published {
 
     fn wants(&self) -> Wants {
         Wants { rate: true, recovery_window: true, ..Wants::default() }
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::Sack
     }
 }
 

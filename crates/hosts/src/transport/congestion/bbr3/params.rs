@@ -106,23 +106,15 @@ impl params::Params for Params {
         if let Some((name, share)) = rests.into_iter().find(|(_, share)| !(0.0..1.0).contains(share)) {
             return Err(Fault::new(name, format!("expected 0 to less than 1, found {share}")));
         }
-        if self.loss_threshold >= 1.0 {
-            return Err(Fault::new("loss_threshold", format!("expected less than 1, found {}", self.loss_threshold)));
-        }
-        if !(self.min_window >= 1.0 && self.min_window.is_finite()) {
-            let problem = format!("expected at least 1 segment, found {}", self.min_window);
-            return Err(Fault::new("min_window", problem));
-        }
-        if self.extra_acked_rounds == 0 {
-            return Err(Fault::new("extra_acked_rounds", "expected at least 1, found 0"));
-        }
-        if self.min_rtt_window < self.probe_rtt_interval {
-            let problem = format!(
-                "expected at least probe_rtt_interval ({}), found {}",
-                self.probe_rtt_interval, self.min_rtt_window
-            );
-            return Err(Fault::new("min_rtt_window", problem));
-        }
+        Fault::unless("loss_threshold", self.loss_threshold, |it| it < 1.0, "less than 1")?;
+        Fault::unless("min_window", self.min_window, |it| it >= 1.0 && it.is_finite(), "at least 1 segment")?;
+        Fault::unless("extra_acked_rounds", self.extra_acked_rounds, |it| it > 0, "at least 1")?;
+        Fault::unless(
+            "min_rtt_window",
+            self.min_rtt_window,
+            |it| it >= self.probe_rtt_interval,
+            format_args!("at least probe_rtt_interval ({})", self.probe_rtt_interval),
+        )?;
         Ok(())
     }
 }

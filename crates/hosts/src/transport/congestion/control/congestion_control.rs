@@ -80,8 +80,10 @@ pub trait CongestionControl {
         Wants::default()
     }
 
-    /// How this variant repairs losses unless the scenario says otherwise.
-    fn recovery(&self) -> RecoveryChoice;
+    /// How this variant repairs losses unless the scenario says otherwise: with selective acknowledgements (RFC 6675).
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::Sack
+    }
 }
 
 /// A congestion control from outside this crate, for example one that a user writes.

@@ -13,6 +13,7 @@ mod whole;
 
 pub use self::answer::{Answer, Cause, Decision, Pace, Restore, Sign, Wants};
 pub use self::arithmetic::Arithmetic;
+pub(super) use self::arithmetic::two_computations;
 pub use self::congestion_control::{CongestionControl, ExternalControl};
 pub use self::event::{
     Ack, Arrived, Before, Condition, Duplicate, Loss, LostSegment, Phase, RateSample, Sent, Timeout,

@@ -162,9 +162,7 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.samples == 0 {
-            return Err(Fault::new("samples", "expected at least 1, found 0"));
-        }
+        Fault::unless("samples", self.samples, |it| it > 0, "at least 1")?;
         if self.eta >= self.samples {
             let problem = format!(
                 "expected less than samples ({}), found {}: nothing would be congestion",
@@ -173,9 +171,7 @@ impl params::Params for Params {
             return Err(Fault::new("eta", problem));
         }
         for (name, value) in [("growth", self.growth), ("stable_band", self.stable_band)] {
-            if !(value >= 0.0 && value.is_finite()) {
-                return Err(Fault::new(name, format!("expected a share of the average, at least 0, found {value}")));
-            }
+            Fault::unless(name, value, |it| it >= 0.0 && it.is_finite(), "a share of the average, at least 0")?;
         }
         let weights = [
             ("agile_weight", self.agile_weight),
@@ -190,15 +186,9 @@ impl params::Params for Params {
                 format!("expected at most stable_weight ({}), found {}", self.stable_weight, self.agile_weight);
             return Err(Fault::new("agile_weight", problem));
         }
-        if !(self.factor > 0.0 && self.factor <= 1.0) {
-            return Err(Fault::new("factor", format!("expected more than 0 and at most 1, found {}", self.factor)));
-        }
-        if self.new_route_samples == 0 {
-            return Err(Fault::new("new_route_samples", "expected at least 1, found 0"));
-        }
-        if self.bandwidth_time.is_zero() {
-            return Err(Fault::new("bandwidth_time", "expected more than 0 s, found 0 s"));
-        }
+        Fault::unless("factor", self.factor, |it| it > 0.0 && it <= 1.0, "more than 0 and at most 1")?;
+        Fault::unless("new_route_samples", self.new_route_samples, |it| it > 0, "at least 1")?;
+        Fault::unless("bandwidth_time", self.bandwidth_time, |it| !it.is_zero(), "more than 0 s")?;
         self.reno(self.halve, self.hold_ssthresh).check()
     }
 

@@ -47,7 +47,7 @@ fn name(address: Address) -> Ipv4Addr {
 
 /// A message that a node has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sent {
+struct SentMessage {
     message: Message,
     source: Address,
     to: Address,
@@ -56,7 +56,7 @@ struct Sent {
     ttl: u8,
 }
 
-impl Sent {
+impl SentMessage {
     fn request(&self) -> Request {
         match self.message {
             Message::Request(it) => it,
@@ -179,7 +179,7 @@ impl Lone {
     }
 
     /// What it has sent since it was last asked. All else is kept.
-    fn done(&mut self) -> Vec<Sent> {
+    fn done(&mut self) -> Vec<SentMessage> {
         let mut sent = Vec::new();
         while let Some(action) = self.cx.actions.pop_front() {
             let (packet, next_hop) = match action {
@@ -217,28 +217,35 @@ impl Lone {
             let it = &self.cx.packets[packet];
             let Body::Control { message, .. } = &it.body else { panic!("no message") };
             let message = *message.get::<Message>().expect("a message of Mobile IP");
-            sent.push(Sent { message, source: it.source, to: it.destination, next_hop, ttl: it.ttl });
+            sent.push(SentMessage { message, source: it.source, to: it.destination, next_hop, ttl: it.ttl });
             self.cx.end(packet);
         }
         sent
     }
 
     /// What it sends to a message with this source, from this neighbour.
-    fn hears(&mut self, message: Message, source: Address, from: Address) -> Vec<Sent> {
+    fn hears(&mut self, message: Message, source: Address, from: Address) -> Vec<SentMessage> {
         self.hears_after(0, message, source, from)
     }
 
     /// The same for a message that so many routers have passed on.
-    fn hears_after(&mut self, routers: u8, message: Message, source: Address, from: Address) -> Vec<Sent> {
+    fn hears_after(&mut self, routers: u8, message: Message, source: Address, from: Address) -> Vec<SentMessage> {
         self.gets(255 - routers, self.at, message, source, from)
     }
 
     /// The same for a message to this address of it.
-    fn hears_at(&mut self, address: Address, message: Message, source: Address, from: Address) -> Vec<Sent> {
+    fn hears_at(&mut self, address: Address, message: Message, source: Address, from: Address) -> Vec<SentMessage> {
         self.gets(255, address, message, source, from)
     }
 
-    fn gets(&mut self, ttl: u8, destination: Address, message: Message, source: Address, from: Address) -> Vec<Sent> {
+    fn gets(
+        &mut self,
+        ttl: u8,
+        destination: Address,
+        message: Message,
+        source: Address,
+        from: Address,
+    ) -> Vec<SentMessage> {
         let packet = self.cx.originate(Packet {
             created: self.cx.now,
             source,
@@ -256,7 +263,7 @@ impl Lone {
     }
 
     /// What it sends until a time in seconds, with the times.
-    fn until(&mut self, seconds: f64) -> Vec<(f64, Sent)> {
+    fn until(&mut self, seconds: f64) -> Vec<(f64, SentMessage)> {
         let end = Time::from_nanos((seconds * 1e9) as u64);
         let mut sent = Vec::new();
         while self.agent.deadline() <= end {

@@ -14,7 +14,7 @@ fn answer(routers: u8, change: impl FnOnce(&mut Params), request: Request) -> Op
 }
 
 /// A host that hears a foreign agent that offers reverse tunnels, and its request.
-fn asking(change: impl FnOnce(&mut Params)) -> (Lone, Sent) {
+fn asking(change: impl FnOnce(&mut Params)) -> (Lone, SentMessage) {
     let mut host = Lone::host(change);
     let flags = AgentFlags::FOREIGN_AGENT | AgentFlags::REVERSE_TUNNEL;
     let offer = Advertisement { flags, lifetime: 1800, ..advertisement(FA, 0) };

@@ -10,7 +10,7 @@ fn adaptive(control: &str) -> Bench {
     let config = rate_control::Config::of_profile(control, RFC).expect("a rate control");
     let draws: Vec<Rng> = vec![Streams::new(1, 0).node(0, "rates")];
     let timing =
-        Timing::new(&params).with_rates(rate_control::Plan { config: &config, draws, floors: Default::default() });
+        Timing::new(&params).with_rates(rate_control::Setup { config: &config, draws, floors: Default::default() });
     let identity = Identity { interface: ME, node: NodeId(0), station: 0 };
     let station = Dcf::new(identity, &timing, Streams::new(1, 0).node(0, "backoff"));
     Bench { station, timing, cx: Context::default(), sent: Vec::new() }

@@ -10,7 +10,7 @@ fn adaptive(control: &str, change: impl FnOnce(&mut Params)) -> Pair {
     });
     let config = rate_control::Config::of_profile(control, RFC).expect("a rate control");
     let draws = (0..2).map(|station| Streams::new(1, 0).node(station, "rates")).collect();
-    Pair::with(Timing::new(&params).with_rates(rate_control::Plan {
+    Pair::with(Timing::new(&params).with_rates(rate_control::Setup {
         config: &config,
         draws,
         floors: Default::default(),

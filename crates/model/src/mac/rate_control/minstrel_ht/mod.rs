@@ -58,9 +58,7 @@ impl params::Params for Params {
         if self.interval.is_zero() {
             return Err(Fault::new("interval", "expected a time above zero"));
         }
-        if self.most_tries < 2 {
-            return Err(Fault::new("most_tries", format!("expected at least 2, found {}", self.most_tries)));
-        }
+        Fault::unless("most_tries", self.most_tries, |it| it >= 2, "at least 2")?;
         Ok(())
     }
 }

@@ -444,8 +444,6 @@ impl Routing for Ns2 {
         self.state.networks = networks.clone();
     }
 
-    fn start(&mut self, _cx: &mut Context) {}
-
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &cx.packets[packet];
         let own = self.state.address;

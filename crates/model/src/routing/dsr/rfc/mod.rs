@@ -222,8 +222,6 @@ impl Routing for Rfc4728 {
         self.state.networks = networks.clone();
     }
 
-    fn start(&mut self, _cx: &mut Context) {}
-
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &cx.packets[packet];
         if it.hops > 0 && it.source == self.state.address {

@@ -3,7 +3,7 @@
 use super::super::*;
 
 /// What a foreign agent with these orders answers to a request at this second.
-fn by_foreign(seconds: u64, orders: Orders, change: impl FnOnce(&mut Params), request: Request) -> Sent {
+fn by_foreign(seconds: u64, orders: Orders, change: impl FnOnce(&mut Params), request: Request) -> SentMessage {
     let mut agent = Lone::foreign_with(100_000, orders, change);
     agent.until(seconds as f64);
     let sent = agent.hears(Message::Request(request), request.home, request.home);

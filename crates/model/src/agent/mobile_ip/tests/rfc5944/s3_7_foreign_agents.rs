@@ -26,7 +26,7 @@ fn s3_7_2_2_a_request_is_passed_on_with_the_same_bytes() {
     let sent = agent.hears(Message::Request(request(0)), MH, MH);
     // Its source wants to know if it does not arrive, which no byte says.
     let message = Message::Request(Request { wants_notice: true, ..request(0) });
-    let expected = Sent { message, source: FA, to: HA, next_hop: None, ttl: 64 };
+    let expected = SentMessage { message, source: FA, to: HA, next_hop: None, ttl: 64 };
     assert_eq!(sent, [expected]);
     assert!(agent.agent.visitors().is_empty(), "only a reply makes a visitor");
 }

@@ -1,11 +1,11 @@
-//! The part of a node among networks whose hosts move.
+//! The role of a node among networks whose hosts move.
 
 use crate::address::NodeId;
 use crate::mobility::Leg;
 
-/// The part of a node for hosts that move between networks.
+/// The role of a node for hosts that move between networks.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct MobileRole {
     /// It is such a host.
     pub moves: bool,
     /// It serves such hosts, and takes packets out of tunnels that end at it.
@@ -18,7 +18,7 @@ pub(crate) struct Part {
     pub leg: Leg,
 }
 
-impl Part {
+impl MobileRole {
     /// Whether the node is the home agent of a host.
     pub(crate) fn is_home_of(&self, host: NodeId) -> bool {
         self.home_of.binary_search(&host).is_ok()
