@@ -146,8 +146,10 @@ fn row(nodes: usize) -> Spec {
 /// one arrives, after as many hops, and each node between has forwarded it.
 #[test]
 fn flows_of_the_simulator_pass_nodes_outside() {
-    for outside in [&[][..], &[1], &[1, 2]] {
+    let delays = [Span::ZERO, Span::from_micros(25)];
+    for (outside, delay) in [&[][..], &[1], &[1, 2]].into_iter().flat_map(|it| delays.map(|delay| (it, delay))) {
         let mut spec = row(4);
+        spec.link.processing_delay = delay;
         add_cbr(&mut spec, 0, 3, 500, Span::from_millis(100));
         add_tcp(&mut spec, 3, 0, "rfc", "newreno", |_| {});
         let mut row = Row::new(&spec, outside, Manner::Forwards);

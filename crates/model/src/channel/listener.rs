@@ -47,7 +47,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
     }
 
     /// Whether there is work left to do. A single packet that only waits for the processing delay enters the receive
-    /// path here, and needs no other work.
+    /// path here, and needs no other work. Frames of hosts outside are first read, or written.
     #[inline(always)]
     fn must_act(&mut self, now: Time) -> bool {
         let Self { queue, cx, receive_path, .. } = self;
@@ -55,8 +55,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
             None => false,
             Some(&Action::Arrived { interface, packet, from })
                 if cx.actions.len() == 1
-                    && !receive_path.is_instant()
-                    && !matches!(cx.packets[packet].body, Body::Arp(_)) =>
+                    && !cx.outside.any_frames()
+                    && waits(receive_path, &cx.packets[packet].body) =>
             {
                 cx.actions.clear();
                 enter(receive_path, queue, interface, packet, from, now);
@@ -283,6 +283,13 @@ fn view<'a, C: Control>(frame: &Frame<C>, cx: &'a Context) -> FrameView<'a> {
         mode: frame.mode,
         packet: frame.packet.map(|packet| &cx.packets[packet]),
     }
+}
+
+/// Whether a packet waits in the receive path before IP receives it. Messages of address resolution do not: the link
+/// reads them.
+#[inline]
+pub fn waits(path: &ReceivePath, body: &Body) -> bool {
+    !path.is_instant() && !matches!(body, Body::Arp(_))
 }
 
 /// Adds a packet to the receive path.

@@ -18,8 +18,8 @@ use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 
 pub use any::AnyChannel;
 use energy::{FrameClass, Gauge, Load, Meter, PacketPrices, Prices, Spent};
-pub use listener::enter;
 use listener::{Macs, share, views};
+pub use listener::{enter, waits};
 pub use scheduled::{ChannelId, Scheduled};
 
 use crate::address::{InterfaceId, NodeId};

@@ -264,17 +264,18 @@ impl<P: Probe> World<P> {
         if self.cx.outside.any_frames() && !self.crosses(interface, packet, from) {
             return;
         }
-        if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
-            let (node, mut around) = self.node_at(interface);
-            node.on_arp(interface, packet, from.into(), &mut around);
-        } else if self.receive_path.is_instant() && self.cx.actions.is_empty() {
-            // It would be the next action.
-            self.receive(interface, packet, from);
-        } else if self.receive_path.is_instant() {
-            self.cx.act(Action::Receive { interface, packet, from });
-        } else {
+        let body = &self.cx.packets[packet].body;
+        if channel::waits(&self.receive_path, body) {
             let queue = &mut self.clock.queue;
             channel::enter(&mut self.receive_path, queue, interface, packet, from, self.cx.now);
+        } else if matches!(body, Body::Arp(_)) {
+            let (node, mut around) = self.node_at(interface);
+            node.on_arp(interface, packet, from.into(), &mut around);
+        } else if self.cx.actions.is_empty() {
+            // It would be the next action.
+            self.receive(interface, packet, from);
+        } else {
+            self.cx.act(Action::Receive { interface, packet, from });
         }
     }
 
