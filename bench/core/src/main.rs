@@ -23,7 +23,7 @@ fn run(path: &Path, settings: &[(String, String)], until: Option<Span>) -> Resul
         "scenario": scenario.name(),
         "nodes": spec.nodes.len(),
         "simulated_s": outcome.simulated,
-        "goodput_kbps": outcome.flows.iter().map(|flow| flow.goodput_kbps).sum::<f64>(),
+        "goodput_kbps": outcome.flows.iter().fold(0.0, |sum, flow| sum + flow.goodput_kbps),
         "frames_sent": outcome.frames,
         "receptions": outcome.receptions,
         "events": outcome.events,

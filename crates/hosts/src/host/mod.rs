@@ -97,7 +97,14 @@ impl Socket {
         self.untold.take().is_some_and(|received| self.tell(&received, now))
     }
 
+    #[inline]
     fn tell(&mut self, received: &Received, now: Time) -> bool {
+        let anything = received.delivered.is_some_and(|bytes| bytes > 0) || received.change.is_some();
+        anything && self.tell_of(received, now)
+    }
+
+    /// Tells the application of bytes or of a change. Returns whether there is one to tell.
+    fn tell_of(&mut self, received: &Received, now: Time) -> bool {
         let Received { delivered, change, connection, .. } = *received;
         if let Some(change) = change
             && connection != self.endpoint.number()
@@ -119,11 +126,8 @@ impl Socket {
             let offer = self.app.on_change(over, now);
             self.carry_out(offer, now);
         }
-        let anything = bytes > 0 || change.is_some();
-        if anything {
-            self.ask(now);
-        }
-        anything
+        self.ask(now);
+        true
     }
 
     /// The other end has opened the connection with this number. If this end has not closed the one before, its

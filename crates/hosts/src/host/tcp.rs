@@ -319,6 +319,7 @@ impl Endpoint for Tcp {
         None
     }
 
+    #[inline]
     fn deadline(&self) -> Time {
         if self.is_gone {
             return Time::NEVER;

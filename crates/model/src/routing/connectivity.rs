@@ -83,10 +83,14 @@ impl Connectivity {
     pub fn link(&self, from: NodeId, neighbour: NodeId, named: Address) -> Option<Address> {
         let all = self.neighbours(from);
         let start = all.partition_point(|&address| self.owners.of(address) < neighbour);
-        let its = all[start..].iter().copied().take_while(|&address| self.owners.of(address) == neighbour);
-        its.min_by_key(|&address| match self.wires.binary_search_by_key(&address, |&(end, _)| end) {
-            Ok(place) => (false, self.wires[place].1, false, address),
-            Err(_) => (true, Span::ZERO, address != named, address),
+        let mut its = all[start..].iter().copied().take_while(|&address| self.owners.of(address) == neighbour);
+        let first = its.next()?;
+        let Some(second) = its.next() else { return Some(first) };
+        [first, second].into_iter().chain(its).min_by_key(|&address| {
+            match self.wires.binary_search_by_key(&address, |&(end, _)| end) {
+                Ok(place) => (false, self.wires[place].1, false, address),
+                Err(_) => (true, Span::ZERO, address != named, address),
+            }
         })
     }
 
