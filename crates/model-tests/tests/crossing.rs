@@ -165,6 +165,25 @@ fn flows_of_the_simulator_pass_nodes_outside() {
     }
 }
 
+/// The processing time of links counts on the way down at a node of the simulator, and on the way up to a node outside.
+#[test]
+fn links_take_their_time_on_the_way_to_nodes_outside() {
+    let second_datagram = |delay: Span| {
+        let mut spec = row(3);
+        spec.link.processing_delay = delay;
+        add_cbr(&mut spec, 0, 2, 500, Span::from_millis(100));
+        let mut row = Row::new(&spec, &[1], Manner::Forwards);
+        // The first one waits for address resolution.
+        while row.seen.iter().filter(|(_, frame)| frame[12..14] == IPV4).count() < 2 {
+            let next = row.world.next_event().expect("datagrams are sent");
+            row.run_until(next);
+        }
+        row.world.now()
+    };
+    let delay = Span::from_micros(25);
+    assert_eq!(second_datagram(delay), second_datagram(Span::ZERO) + delay * 2);
+}
+
 #[test]
 fn the_run_repeats_itself() {
     let digest = || {

@@ -40,6 +40,19 @@ pub(super) struct Macs<'a, M: Mac, E, P, G> {
 }
 
 impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
+    /// Tells a station's MAC what its radio senses. Returns whether the MAC's timer must be set.
+    #[inline(always)]
+    fn sense(&mut self, station: usize, sensed: Sensed<'_, M::Control>, now: Time) -> bool {
+        let mac = &mut self.macs[station];
+        let before = mac.deadline(self.shared);
+        let changes = mac.on_sensed(sensed, self.shared, now);
+        debug_assert!(
+            changes || mac.deadline(self.shared) == before,
+            "`on_sensed` of the MAC of station {station} has changed its deadline, and says that it has not"
+        );
+        changes
+    }
+
     /// Sets the timer of a station's MAC.
     #[inline(always)]
     fn arm(&mut self, station: usize, now: Time) {
@@ -47,16 +60,14 @@ impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
     }
 
     /// Whether there is work left to do. A single packet that only waits for the processing delay enters the receive
-    /// path here, and needs no other work. Frames of hosts outside are first read, or written.
+    /// path here, and needs no other work.
     #[inline(always)]
     fn must_act(&mut self, now: Time) -> bool {
         let Self { queue, cx, receive_path, .. } = self;
         match cx.actions.front() {
             None => false,
             Some(&Action::Arrived { interface, packet, from })
-                if cx.actions.len() == 1
-                    && !cx.outside.any_frames()
-                    && waits(receive_path, &cx.packets[packet].body) =>
+                if cx.actions.len() == 1 && waits(receive_path, &cx.packets[packet].body) =>
             {
                 cx.actions.clear();
                 enter(receive_path, queue, interface, packet, from, now);
@@ -106,7 +117,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
             Begin::Ignored(end) => Sensed::Ignored(end),
             Begin::Nothing => return false,
         };
-        let scheduled = self.macs[station].on_sensed(sensed, self.shared, now);
+        let scheduled = self.sense(station, sensed, now);
         if scheduled {
             self.arm(station, now);
         }
@@ -145,7 +156,6 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 }
             }
         }
-        let mac = &mut self.macs[station];
         let mine = station == self.receiver;
         let (mut acts, mut scheduled) = (false, false);
         match end.verdict {
@@ -160,7 +170,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                     pay(self.gauge, self.queue, self.cx, place, heard, (frame, end.damaged), now);
                 }
                 let level = Level::new(power, end.others, self.noise).damaged(end.damaged);
-                mac.on_frame(frame, level, self.shared, self.cx);
+                self.macs[station].on_frame(frame, level, self.shared, self.cx);
             }
             Verdict::Decoded => {
                 if G::ON && self.gauge.prices_packets() && frame.packet.is_some() {
@@ -169,7 +179,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                     let place = (station, self.interfaces[station]);
                     due = pay(self.gauge, self.queue, self.cx, place, heard, (frame, end.damaged), now);
                 }
-                scheduled = mac.on_sensed(Sensed::Other(frame), self.shared, now);
+                scheduled = self.sense(station, Sensed::Other(frame), now);
                 // A frame without a packet has nothing to pass up.
                 if frame.packet.is_some() && !self.listening.is_empty() {
                     acts = true;
@@ -178,7 +188,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 }
             }
             Verdict::Error | Verdict::Noise => {
-                scheduled = mac.on_sensed(Sensed::Error, self.shared, now);
+                scheduled = self.sense(station, Sensed::Error, now);
                 if mine && end.verdict == Verdict::Noise {
                     self.outcome = Outcome::NOISE;
                 }
@@ -187,7 +197,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
             Verdict::Missed | Verdict::Unfound => {}
         }
         if end.idle {
-            scheduled |= mac.on_sensed(Sensed::Idle, self.shared, now);
+            scheduled |= self.sense(station, Sensed::Idle, now);
         }
         if scheduled {
             self.arm(station, now);

@@ -273,7 +273,7 @@ impl<M: Slotted> Channel<M> {
     pub fn on_timer<E: From<Scheduled> + Copy, P: Probe>(&mut self, station: usize, around: Surroundings<'_, E, P>) {
         if let Some(frame) = self.macs[station].on_timer(&self.shared, around.cx) {
             if frame.control.is_out_of_band() {
-                self.hand_round(station, &frame, around.receive_path.is_instant(), around.cx);
+                self.hand_round(station, &frame, around.cx);
             } else {
                 self.transmit(station, frame, around);
             }

@@ -3,13 +3,12 @@
 use super::{Channel, station_of};
 use crate::context::{Action, Context, DropReason};
 use crate::mac::{Control, Slotted};
-use crate::packet::Body;
 use crate::phy::frame::{Fate, Frame};
 
 impl<M: Slotted> Channel<M> {
     /// Gives the packet of a frame that does not go on the air to the stations in range that it is for.
     #[cold]
-    pub(super) fn hand_round(&mut self, station: usize, frame: &Frame<M::Control>, is_instant: bool, cx: &mut Context) {
+    pub(super) fn hand_round(&mut self, station: usize, frame: &Frame<M::Control>, cx: &mut Context) {
         let Some(packet) = frame.packet else { return };
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
@@ -25,15 +24,10 @@ impl<M: Slotted> Channel<M> {
         let in_range = !hearers.is_empty();
         hearers.retain(|&hearer| self.is_awake(hearer, cx.now));
         let (reached, asleep) = (!hearers.is_empty(), in_range && self.is_asleep(receiver, cx.now));
-        // Where nothing comes between, IP receives the packets at once.
-        let at_once = is_instant && cx.actions.is_empty() && !matches!(cx.packets[packet].body, Body::Arp(_));
         let from = frame.transmitter;
         for &hearer in &hearers {
             let (interface, packet) = (self.interfaces[hearer], cx.copy(packet));
-            cx.act(match at_once {
-                true => Action::Receive { interface, packet, from },
-                false => Action::Arrived { interface, packet, from },
-            });
+            cx.act(Action::Arrived { interface, packet, from });
         }
         self.in_range = hearers;
         if reached || frame.receiver.is_broadcast() {

@@ -498,6 +498,7 @@ impl Lane {
     fn deadline(&self) -> Time {
         let sent = match &self.line {
             Some(served) if served.waits || served.sending.is_some() => self.busy_until,
+            // Nothing that could be lost when the link goes down.
             _ if self.packets.is_empty() => return Time::NEVER,
             _ => Time::NEVER,
         };

@@ -410,7 +410,7 @@ impl<P: Procedure> Dcf<P> {
         self.thaw(timing, now);
     }
 
-    /// Resumes a frozen back-off, unless something other than the NAV prevents it. Returns whether it does.
+    /// Resumes a frozen back-off, unless something other than the NAV prevents it. Returns whether one was resumed.
     #[inline(always)]
     fn thaw(&mut self, timing: &Timing, now: Time) -> bool {
         if let Backoff::Frozen { slots } = self.backoff
@@ -424,7 +424,7 @@ impl<P: Procedure> Dcf<P> {
         false
     }
 
-    /// Stops a running back-off, and subtracts the slots that have passed completely. Returns whether one was running.
+    /// Stops a running back-off, and subtracts the slots that have passed completely. Returns whether there was one.
     #[inline(always)]
     fn freeze(&mut self, timing: &Timing, now: Time) -> bool {
         match self.backoff {

@@ -52,9 +52,9 @@ impl Node {
         let is_from_visitor = it.hops.saturating_sub(hops) <= 1;
         let owners = &around.cx.owners;
         let (sender, to) = (owners.of(it.source), owners.of(it.destination));
-        let own = around.topology.parts.get(&node);
-        let is_own = |host| own.is_some_and(|part| part.is_home_of(host));
-        let takes_reverse_tunnels = own.is_some_and(|part| part.takes_reverse_tunnels);
+        let own = around.topology.roles.get(&node);
+        let is_own = |host| own.is_some_and(|role| role.is_home_of(host));
+        let takes_reverse_tunnels = own.is_some_and(|role| role.takes_reverse_tunnels);
         // What one of its own hosts has sent from its care-of address comes through a tunnel of the other direction
         // (RFC 3024), for anybody. From elsewhere it comes through the tunnel of another home agent, and must not go
         // back there.
@@ -62,7 +62,7 @@ impl Node {
             && takes_reverse_tunnels
             && is_own(sender)
             && self.table.as_ref().is_some_and(|table| table.leads_into(owners.name(it.source), outer));
-        let moves = around.topology.parts.get(&to).is_some_and(|part| part.moves);
+        let moves = around.topology.roles.get(&to).is_some_and(|role| role.moves);
         // The home agent knows no binding that such a packet belongs to (RFC 3024 §4.3.2). Visitors get packets of its
         // hosts that have come round by way of other home agents.
         let is_visitor = moves && !is_own(to);
@@ -86,12 +86,12 @@ impl Node {
             around.probe.on_mobile(around.cx.now, self.id, event);
         }
         let MobileChange::Registered { care_of, .. } = event.what else { return false };
-        let part = |node| around.topology.parts.get(&node);
-        if !part(self.id).is_some_and(|part: &MobileRole| part.moves) {
+        let role = |node| around.topology.roles.get(&node);
+        if !role(self.id).is_some_and(|role: &MobileRole| role.moves) {
             return false;
         }
         let at_home = |agent: &MobileRole| agent.is_home_of(self.id);
-        let is_home = care_of == self.id.into() || part(around.cx.owners.of(care_of)).is_some_and(at_home);
+        let is_home = care_of == self.id.into() || role(around.cx.owners.of(care_of)).is_some_and(at_home);
         // A host that has been at home from the start has not been registered before; to be so at home is no change.
         self.care_of.replace(care_of).map_or(!is_home, |before| before != care_of)
     }

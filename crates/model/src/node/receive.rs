@@ -32,7 +32,14 @@ impl Node {
             let event = PacketEvent::Hop { from: owners.of(from) };
             around.probe.on_packet(*now, node, &packets[packet], event);
         }
-        self.routing(around.clock, around.cx.now).on_heard(packet, from, around.cx);
+        let mut routing = self.routing(around.clock, around.cx.now);
+        routing.on_heard(packet, from, around.cx);
+        if arrival == Arrival::Routing {
+            // Its timer is set once for both.
+            routing.on_message(packet, from, around.cx);
+            return None;
+        }
+        drop(routing);
         self.pass(packet, from, arrival, around)
     }
 

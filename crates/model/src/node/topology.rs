@@ -29,7 +29,7 @@ pub(crate) enum Attachment {
     Nothing,
 }
 
-/// The interfaces of all nodes, the parts of nodes among networks whose hosts move, and the parameters of IP.
+/// The interfaces of all nodes, the roles of nodes among networks whose hosts move, and the parameters of IP.
 #[derive(Debug)]
 pub(crate) struct Topology {
     /// The first interface of each node, which has the number of the node, and then the further ones.
@@ -38,8 +38,8 @@ pub(crate) struct Topology {
     pub further: BTreeMap<NodeId, Vec<InterfaceId>>,
     /// The size of the largest packet on each channel, if there is a limit.
     pub mtus: Vec<Option<u32>>,
-    /// The parts of nodes among networks whose hosts move; other nodes have none.
-    pub parts: BTreeMap<NodeId, MobileRole>,
+    /// The roles of nodes among networks whose hosts move; other nodes have none.
+    pub roles: BTreeMap<NodeId, MobileRole>,
     pub ip: ip::Params,
 }
 

@@ -96,7 +96,7 @@ impl Node {
             return self.pass_out_of(tunnel, packet, from, around);
         }
         // What comes from one agent to another is theirs.
-        let serves = |node| around.topology.parts.get(&node).is_some_and(|part| part.serves);
+        let serves = |node| around.topology.roles.get(&node).is_some_and(|role| role.serves);
         let is_agent = serves(self.id);
         if self.routing.accepts_tunnels() && !(is_agent && serves(around.cx.owners.of(source))) {
             // Such as a gateway, whose routing protocol ends tunnels.

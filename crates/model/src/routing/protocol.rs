@@ -229,7 +229,7 @@ pub trait Routing: Routes + Deadline {
     fn on_taken_back(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context);
 
     /// The deadline is reached.
-    fn on_timer(&mut self, _cx: &mut Context) {}
+    fn on_timer(&mut self, cx: &mut Context);
 
     /// The protocol as one that is given the true connectivity; nothing for a real protocol, which cannot know it.
     fn oracle(&mut self) -> Option<&mut dyn Oracular> {

@@ -241,6 +241,8 @@ impl Routing for StaticRoutes {
         cx.drop_packet(self.node, packet, DropReason::BrokenLink);
     }
 
+    fn on_timer(&mut self, _cx: &mut Context) {}
+
     fn oracle(&mut self) -> Option<&mut dyn Oracular> {
         Some(self)
     }

@@ -218,7 +218,7 @@ impl<P: Probe> World<P> {
             interfaces: (0..count as u32).map(first).collect(),
             further: BTreeMap::new(),
             mtus: spec.channels.iter().map(|it| it.mac.largest_packet()).collect(),
-            parts: roles::parts(spec, &legs),
+            roles: roles::roles(spec, &legs),
             ip: spec.ip.clone(),
         };
         let classes: Vec<_> = spec.channels.iter().map(|it| it.mac.classes()).collect();

@@ -63,7 +63,7 @@ impl<P: Probe> World<P> {
     }
 
     /// Carries out what a timer asks for, and all actions that follow from it. Every timer is set again, or stopped.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_timer(&mut self, timer: u32) {
         match self.clock.wakes(timer) {
             Wake::Mac(interface) => return self.on_mac_timer(interface),
@@ -261,14 +261,20 @@ impl<P: Probe> World<P> {
 
     /// The MAC of an interface received a packet from a neighbour.
     fn arrived(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
+        if channel::waits(&self.receive_path, &self.cx.packets[packet].body) {
+            let queue = &mut self.clock.queue;
+            channel::enter(&mut self.receive_path, queue, interface, packet, from, self.cx.now);
+        } else {
+            self.leaves_link(interface, packet, from);
+        }
+    }
+
+    /// A packet leaves the link on its way up: to IP, to the address resolution of the link, or to a host outside.
+    fn leaves_link(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
         if self.cx.outside.any_frames() && !self.crosses(interface, packet, from) {
             return;
         }
-        let body = &self.cx.packets[packet].body;
-        if channel::waits(&self.receive_path, body) {
-            let queue = &mut self.clock.queue;
-            channel::enter(&mut self.receive_path, queue, interface, packet, from, self.cx.now);
-        } else if matches!(body, Body::Arp(_)) {
+        if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
             let (node, mut around) = self.node_at(interface);
             node.on_arp(interface, packet, from.into(), &mut around);
         } else if self.cx.actions.is_empty() {
@@ -293,7 +299,7 @@ impl<P: Probe> World<P> {
                 }));
             }
             let Some(arriving) = self.receive_path.pop() else { return };
-            self.receive(arriving.interface, arriving.packet, arriving.from);
+            self.leaves_link(arriving.interface, arriving.packet, arriving.from);
             self.drain();
             let Some(&Arriving { at, .. }) = self.receive_path.front() else { return };
             if at > self.clock.horizon || !self.clock.queue.comes_first(at, order::ENTER) {

@@ -1,4 +1,4 @@
-//! The parts of nodes among networks whose hosts move, as their agents and their IP know them.
+//! The roles of nodes among networks whose hosts move, as their agents and their IP know them.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::agent::{self, AgentInterface, Role, Site};
 use crate::mobility::Leg;
 use crate::node::MobileRole;
 
-/// The parts of the nodes that have one. `legs` are the first legs of all nodes.
-pub(super) fn parts(spec: &Spec, legs: &[Leg]) -> BTreeMap<NodeId, MobileRole> {
-    let part = |(&node, role): (&NodeId, &RoleSpec)| {
+/// The roles of the nodes that have one. `legs` are the first legs of all nodes.
+pub(super) fn roles(spec: &Spec, legs: &[Leg]) -> BTreeMap<NodeId, MobileRole> {
+    let role_of = |(&node, role): (&NodeId, &RoleSpec)| {
         let &leg = legs.get(node.index())?;
         let none = MobileRole { moves: false, serves: false, home_of: Vec::new(), takes_reverse_tunnels: false, leg };
-        let part = match role {
+        let role = match role {
             RoleSpec::Fixed => return None,
             RoleSpec::Router { hosts, .. } => {
                 let mut home_of = hosts.clone();
@@ -24,9 +24,9 @@ pub(super) fn parts(spec: &Spec, legs: &[Leg]) -> BTreeMap<NodeId, MobileRole> {
             }
             RoleSpec::Host { .. } => MobileRole { moves: true, ..none },
         };
-        Some((node, part))
+        Some((node, role))
     };
-    spec.roles.iter().filter_map(part).collect()
+    spec.roles.iter().filter_map(role_of).collect()
 }
 
 /// Where the agents of a node run. `ports` are the interfaces of all nodes.

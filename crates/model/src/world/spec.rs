@@ -58,7 +58,7 @@ pub struct Spec {
     pub wire_queues: BTreeMap<usize, queue::Config>,
     /// The traces that wires follow in each direction, by number of the wire; others follow none.
     pub wire_traces: BTreeMap<usize, [Vec<Trace>; 2]>,
-    /// The parts of nodes among networks whose hosts move; other nodes have none.
+    /// The roles of nodes among networks whose hosts move; other nodes have none.
     pub roles: BTreeMap<NodeId, RoleSpec>,
     /// The faults that the agents of nodes are ordered to have.
     pub orders: BTreeMap<NodeId, Orders>,

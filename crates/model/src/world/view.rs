@@ -27,21 +27,21 @@ impl<P: Probe> World<P> {
 
     /// The hosts that move between networks, and their agents.
     pub(super) fn mobile(&self) -> MobileView {
-        let parts = &self.topology.parts;
+        let roles = &self.topology.roles;
         let those =
-            |are: fn(&MobileRole) -> bool| parts.iter().filter(move |(_, part)| are(part)).map(|(&node, _)| node);
-        let hosts: Vec<NodeId> = those(|part| part.moves).collect();
+            |are: fn(&MobileRole) -> bool| roles.iter().filter(move |(_, role)| are(role)).map(|(&node, _)| node);
+        let hosts: Vec<NodeId> = those(|role| role.moves).collect();
         if hosts.is_empty() {
             return MobileView::default();
         }
-        let agents: Vec<NodeId> = those(|part| part.serves).collect();
-        let stations = parts.iter().filter_map(|(&node, part)| {
+        let agents: Vec<NodeId> = those(|role| role.serves).collect();
+        let stations = roles.iter().filter_map(|(&node, role)| {
             let its = |interface: InterfaceId| match self.topology.attachment(interface) {
                 Attachment::Radio { channel, .. } => Some(channel),
                 _ => None,
             };
             let channel = self.topology.interfaces_of(node).find_map(its)?;
-            Some(StationView { node, channel: channel.0, leg: part.leg, range: self.channels[channel.index()].range() })
+            Some(StationView { node, channel: channel.0, leg: role.leg, range: self.channels[channel.index()].range() })
         });
         let stations = stations.collect();
         let moves = |node: &NodeId| hosts.binary_search(node).is_ok();
