@@ -17,6 +17,8 @@ mod node;
 pub mod observe;
 pub mod phy;
 pub mod routing;
+#[cfg(test)]
+mod samples;
 pub mod world;
 
 use hopyard_hosts::host;

@@ -261,12 +261,9 @@ mod tests {
             source: Address(from),
             destination: Address::BROADCAST,
             flow: FlowId::NONE,
-            size: 40,
             ttl: 1,
             hops: 1,
-            salvaged: 0,
-            class: 0,
-            body: Body::Control { port: PORT, message: RoutingMessage::new(Hello { heard }) },
+            ..crate::samples::packet(40, Body::Control { port: PORT, message: RoutingMessage::new(Hello { heard }) })
         });
         agent.on_message(packet, Address(from), cx);
     }
@@ -317,12 +314,9 @@ mod tests {
             source: Address(7),
             destination: Address(9),
             flow: FlowId::NONE,
-            size: 40,
             ttl: 1,
             hops: 1,
-            salvaged: 0,
-            class: 0,
-            body: Body::Arp(crate::packet::ArpMessage::Reply),
+            ..crate::samples::packet(40, Body::Arp(crate::packet::ArpMessage::Reply))
         });
         agent.on_overheard(packet, Address(1), Address(9), &mut cx);
         agent.on_overheard(packet, Address(2), Address(9), &mut cx);
@@ -341,11 +335,7 @@ mod tests {
 
     #[test]
     fn impossible_intervals_are_refused() {
-        let fault = |change: fn(&mut Params)| {
-            let mut params = Params::of_profile("rfc");
-            change(&mut params);
-            params.check().expect_err("a fault").parameter
-        };
+        let fault = |change: fn(&mut Params)| crate::samples::fault("rfc", change).parameter;
         assert_eq!(fault(|p| p.interval = Span::ZERO), "interval");
         assert_eq!(fault(|p| p.jitter = Span::from_millis(1001)), "jitter");
         assert_eq!(fault(|p| p.hold = Span::from_secs(1)), "hold");

@@ -103,24 +103,16 @@ pub const fn forward(packet: &mut Packet) -> Arrival {
 
 #[cfg(test)]
 mod tests {
-    use hopyard_engine::Time;
 
     use super::*;
-    use crate::packet::{FlowId, UdpHeader};
+    use crate::packet::UdpHeader;
 
     #[test]
     fn the_ttl_limits_the_hops() {
         let mut packet = Packet {
-            created: Time::ZERO,
-            source: Address(0),
             destination: Address(9),
-            flow: FlowId(0),
-            size: 100,
             ttl: 3,
-            hops: 0,
-            salvaged: 0,
-            class: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: 72, identification: None }),
+            ..crate::samples::packet(100, Body::Udp(UdpHeader { sequence: 0, len: 72, identification: None }))
         };
         assert_eq!(arrive(&mut packet, |it| it == Address(1)), Arrival::Forward);
         assert_eq!(arrive(&mut packet, |it| it == Address(2)), Arrival::Forward);

@@ -268,7 +268,7 @@ mod test_packets {
     use super::*;
     use std::net::Ipv4Addr;
 
-    use crate::packet::{ArpMessage, Body, Carrier, Datagram, FlowId, Packet, RoutingMessage, UdpHeader};
+    use crate::packet::{ArpMessage, Body, Carrier, Datagram, Packet, RoutingMessage, UdpHeader};
 
     #[derive(Debug)]
     struct Hello;
@@ -284,18 +284,7 @@ mod test_packets {
     }
 
     fn packet(cx: &mut Context, body: Body) -> PacketId {
-        cx.originate(Packet {
-            created: cx.now,
-            source: Address(0),
-            destination: Address(9),
-            flow: FlowId(0),
-            size: 540,
-            ttl: 32,
-            hops: 0,
-            salvaged: 0,
-            class: 0,
-            body,
-        })
+        cx.originate(Packet { created: cx.now, destination: Address(9), ..crate::samples::packet(540, body) })
     }
 
     pub(super) fn data(cx: &mut Context) -> PacketId {

@@ -300,11 +300,7 @@ mod tests {
 
     #[test]
     fn impossible_values_are_named() {
-        let of = |change: fn(&mut Params)| {
-            let mut params = Params::of_profile("rfc");
-            change(&mut params);
-            params.check().expect_err("it is impossible").parameter
-        };
+        let of = |change: fn(&mut Params)| crate::samples::fault("rfc", change).parameter;
         assert_eq!(of(|it| it.alpha = 1.5), "alpha");
         assert_eq!(of(|it| it.top = Coordinate::new(1.0)), "top");
         assert_eq!(of(|it| it.step = Span::ZERO), "step");

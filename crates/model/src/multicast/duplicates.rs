@@ -79,16 +79,11 @@ mod tests {
 
     fn datagram(source: u32, flow: u32, sequence: u64, identification: Option<u16>) -> Packet {
         Packet {
-            created: Time::ZERO,
             source: Address(source),
             destination: Address::local_group(9),
             flow: FlowId(flow),
-            size: 48,
             ttl: 9,
-            hops: 0,
-            salvaged: 0,
-            class: 0,
-            body: Body::Udp(UdpHeader { sequence, len: 20, identification }),
+            ..crate::samples::packet(48, Body::Udp(UdpHeader { sequence, len: 20, identification }))
         }
     }
 

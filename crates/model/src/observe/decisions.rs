@@ -338,16 +338,9 @@ mod tests {
     fn segment(flow: u32, seq: u64, len: u32, ack: u64) -> Packet {
         let flags = TcpFlags { ack: true, ..TcpFlags::default() };
         Packet {
-            created: Time::ZERO,
-            source: Address(0),
             destination: Address(9),
             flow: FlowId(flow),
-            size: 40 + len,
-            ttl: 32,
-            hops: 0,
-            salvaged: 0,
-            class: 0,
-            body: Body::Tcp(TcpHeader { seq, ack, len, flags, ..TcpHeader::default() }),
+            ..crate::samples::packet(40 + len, Body::Tcp(TcpHeader { seq, ack, len, flags, ..TcpHeader::default() }))
         }
     }
 

@@ -133,15 +133,9 @@ mod tests {
     fn packet(sequence: u64) -> Packet {
         Packet {
             created: Time::from_nanos(sequence),
-            source: Address(0),
             destination: Address(3),
             flow: FlowId(1),
-            size: 100,
-            ttl: 32,
-            hops: 0,
-            salvaged: 0,
-            class: 0,
-            body: Body::Udp(UdpHeader { sequence, len: 72, identification: None }),
+            ..crate::samples::packet(100, Body::Udp(UdpHeader { sequence, len: 72, identification: None }))
         }
     }
 

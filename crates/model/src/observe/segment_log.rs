@@ -389,15 +389,9 @@ mod tests {
     fn packet(flow: u32, created: Time, header: TcpHeader) -> Packet {
         Packet {
             created,
-            source: Address(0),
             destination: Address(3),
             flow: FlowId(flow),
-            size: header.length(),
-            ttl: 32,
-            hops: 0,
-            salvaged: 0,
-            class: 0,
-            body: Body::Tcp(header),
+            ..crate::samples::packet(header.length(), Body::Tcp(header))
         }
     }
 

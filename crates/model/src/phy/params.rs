@@ -151,16 +151,12 @@ impl params::Params for Params {
         for receive in self.receive.values() {
             match (receive, self.sense) {
                 (Sensitivity::Range(receive), Sensitivity::Range(sense)) if sense < receive => {
-                    return Err(Fault::new(
-                        "sense",
-                        format!("expected at least the receive range, {receive}; found {sense}"),
-                    ));
+                    let problem = format!("expected at least the receive range, {receive}; found {sense}");
+                    return Err(Fault::new("sense", problem));
                 }
                 (Sensitivity::Threshold(receive), Sensitivity::Threshold(sense)) if sense > receive => {
-                    return Err(Fault::new(
-                        "sense",
-                        format!("expected at most the receive power, {receive}; found {sense}"),
-                    ));
+                    let problem = format!("expected at most the receive power, {receive}; found {sense}");
+                    return Err(Fault::new("sense", problem));
                 }
                 _ => {}
             }
@@ -171,27 +167,19 @@ impl params::Params for Params {
                 return Err(Fault::new(parameter, problem));
             }
         }
-        if !(self.transmit_power.watts() > 0.0 && self.transmit_power.watts().is_finite()) {
-            return Err(Fault::new(
-                "transmit_power",
-                format!("expected a power above zero, found {}", self.transmit_power),
-            ));
-        }
+        let sent = self.transmit_power;
+        Fault::unless("transmit_power", sent, |it| it.watts() > 0.0 && it.watts().is_finite(), "a power above zero")?;
         for (parameter, value) in all() {
             // No radio would hear any other: a signal is never received with more power than it was sent.
             if let Sensitivity::Threshold(power) = value
-                && power >= self.transmit_power
+                && power >= sent
             {
-                return Err(Fault::new(
-                    parameter,
-                    format!("expected less than the transmitted power, {}; found {power}", self.transmit_power),
-                ));
+                let problem = format!("expected less than the transmitted power, {sent}; found {power}");
+                return Err(Fault::new(parameter, problem));
             }
         }
-        if self.capture.factor() < 1.0 {
-            return Err(Fault::new("capture", format!("expected at least 0 dB, found {}", self.capture)));
-        }
-        single::check(&self.single, self.transmit_power)
+        Fault::unless("capture", self.capture, |it| it.factor() >= 1.0, "at least 0 dB")?;
+        single::check(&self.single, sent)
     }
 
     fn unused(&self) -> Vec<Unused> {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::replay::Entry;
 use super::*;
 use crate::link::queue::Limit;
-use crate::packet::{FlowId, PacketKind, TcpHeader};
+use crate::packet::{PacketKind, TcpHeader};
 use crate::params::{self, Params as _, RFC};
 
 const FIRST: InterfaceId = InterfaceId(0);
@@ -26,13 +26,7 @@ fn segment(cx: &mut Context, number: u64) -> PacketId {
         created: cx.now,
         source: FIRST.into(),
         destination: SECOND.into(),
-        flow: FlowId(0),
-        size: 1040,
-        ttl: 32,
-        hops: 0,
-        salvaged: 0,
-        class: 0,
-        body: Body::Tcp(TcpHeader { seq: number * 1000, len: 1000, ..TcpHeader::default() }),
+        ..crate::samples::packet(1040, Body::Tcp(TcpHeader { seq: number * 1000, len: 1000, ..TcpHeader::default() }))
     })
 }
 

@@ -9,8 +9,7 @@ use hopyard_engine::Streams;
 use hopyard_engine::units::{Bytes, Rate};
 
 use super::*;
-use crate::address::Address;
-use crate::packet::{Body, FlowId, Packet, UdpHeader};
+use crate::packet::{Body, Packet, UdpHeader};
 use crate::params::{NS2, Params as _, RFC};
 use crate::phy::mode::MODES;
 
@@ -62,15 +61,8 @@ impl<P: Procedure> Station<P> {
     fn packet(&mut self) -> PacketId {
         self.cx.originate(Packet {
             created: self.cx.now,
-            source: Address(0),
-            destination: Address(1),
-            flow: FlowId(0),
-            size: SIZE,
             ttl: 9,
-            hops: 0,
-            salvaged: 0,
-            class: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: SIZE - 28, identification: None }),
+            ..crate::samples::packet(SIZE, Body::Udp(UdpHeader { sequence: 0, len: SIZE - 28, identification: None }))
         })
     }
 

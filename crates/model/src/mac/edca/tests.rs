@@ -8,10 +8,9 @@ use hopyard_engine::units::{Bytes, Frequency};
 use hopyard_engine::{Span, Streams};
 
 use super::*;
-use crate::address::Address;
 use crate::context::Action;
 use crate::mac::dcf::Amendment;
-use crate::packet::{Body, FlowId, Mpdu, Series, Stage, UdpHeader};
+use crate::packet::{Body, Mpdu, Series, Stage, UdpHeader};
 use crate::params::{Params as _, RFC};
 use crate::phy::frame::{Fields as _, pieces};
 
@@ -177,19 +176,8 @@ impl Pair {
 }
 
 /// A packet whose number is the time of its creation.
-const fn packet(number: u64, size: u32, body: Body) -> Packet {
-    Packet {
-        created: Time::from_nanos(number),
-        source: Address(0),
-        destination: Address(1),
-        flow: FlowId(0),
-        size,
-        ttl: 9,
-        hops: 0,
-        salvaged: 0,
-        class: 0,
-        body,
-    }
+fn packet(number: u64, size: u32, body: Body) -> Packet {
+    Packet { created: Time::from_nanos(number), ttl: 9, ..crate::samples::packet(size, body) }
 }
 
 fn is_data(frame: &Frame) -> bool {

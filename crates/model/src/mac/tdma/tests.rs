@@ -5,8 +5,7 @@ use hopyard_engine::units::{Bytes, Rate};
 use proptest::prelude::*;
 
 use super::*;
-use crate::address::Address;
-use crate::packet::{Body, FlowId, Packet, UdpHeader};
+use crate::packet::{Body, Packet, UdpHeader};
 use crate::params::{NS2, Params as _, RFC};
 
 /// The level at which frames are received.
@@ -47,15 +46,8 @@ fn owners(list: &[&[u32]]) -> Schedule {
 fn packet(cx: &mut Context, size: u32) -> Outgoing {
     let packet = cx.originate(Packet {
         created: cx.now,
-        source: Address(0),
-        destination: Address(1),
-        flow: FlowId(0),
-        size,
         ttl: 9,
-        hops: 0,
-        salvaged: 0,
-        class: 0,
-        body: Body::Udp(UdpHeader { sequence: 0, len: size - 28, identification: None }),
+        ..crate::samples::packet(size, Body::Udp(UdpHeader { sequence: 0, len: size - 28, identification: None }))
     });
     Outgoing { packet, size, to: InterfaceId(1) }
 }
@@ -472,11 +464,7 @@ proptest! {
 
 #[test]
 fn impossible_slots_are_refused() {
-    let of = |profile: &str, change: fn(&mut Params)| {
-        let mut params = Params::of_profile(profile);
-        change(&mut params);
-        params.check().expect_err("impossible").to_string()
-    };
+    let of = |profile: &str, change: fn(&mut Params)| crate::samples::fault(profile, change).to_string();
     let change = |it: fn(&mut Params)| of(NS2, it);
     assert!(change(|p| p.slot = Span::from_micros(367)).contains("expected at least 368 us"));
     assert!(change(|p| p.slot = Span::from_secs(3601)).starts_with("slot"));

@@ -1,4 +1,3 @@
-use hopyard_engine::Time;
 use hopyard_engine::units::Bytes;
 
 use super::*;
@@ -34,18 +33,7 @@ fn captured(it: &Packet) -> Vec<u8> {
 }
 
 fn from_a_to_b(size: u32, body: Body) -> Packet {
-    Packet {
-        created: Time::ZERO,
-        source: A,
-        destination: B,
-        flow: FlowId(5),
-        size,
-        ttl: 63,
-        hops: 1,
-        salvaged: 0,
-        class: 0,
-        body,
-    }
+    Packet { source: A, destination: B, flow: FlowId(5), ttl: 63, hops: 1, ..crate::samples::packet(size, body) }
 }
 
 /// The header of a packet's segment, and the length of its payload.

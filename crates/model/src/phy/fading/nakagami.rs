@@ -51,15 +51,10 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         for (parameter, m) in [("m0", self.m0), ("m1", self.m1), ("m2", self.m2)] {
-            if !(0.5..=1000.0).contains(&m) {
-                return Err(Fault::new(parameter, format!("expected 0.5 to 1000, found {m}")));
-            }
+            Fault::unless(parameter, m, |it| (0.5..=1000.0).contains(&it), "0.5 to 1000")?;
         }
-        if self.distance2 < self.distance1 {
-            let (least, found) = (self.distance1, self.distance2);
-            return Err(Fault::new("distance2", format!("expected at least `distance1`, {least}, found {found}")));
-        }
-        Ok(())
+        let least = self.distance1;
+        Fault::unless("distance2", self.distance2, |it| it >= least, format_args!("at least `distance1`, {least}"))
     }
 }
 
@@ -142,11 +137,7 @@ mod tests {
 
     #[test]
     fn impossible_values_are_named() {
-        let fault = |change: fn(&mut Params)| {
-            let mut params = Params::of_profile(RFC);
-            change(&mut params);
-            params.check().expect_err("it is impossible").parameter
-        };
+        let fault = |change: fn(&mut Params)| crate::samples::fault(RFC, change).parameter;
         assert_eq!(fault(|it| it.m1 = 0.4), "m1");
         assert_eq!(fault(|it| it.distance2 = Distance::new(10.0)), "distance2");
     }

@@ -119,11 +119,7 @@ pub(super) mod tests {
 
     #[test]
     fn impossible_values_are_named() {
-        let of = |change: fn(&mut Params)| {
-            let mut params = Params::of_profile(RFC);
-            change(&mut params);
-            params.check().expect_err("it is impossible").to_string()
-        };
+        let of = |change: fn(&mut Params)| crate::samples::fault(RFC, change).to_string();
         assert_eq!(of(|it| it.sinusoids = 7), "sinusoids: expected 8 to 256, found 7");
         assert!(of(|it| it.frequency = Frequency::new(0.0)).starts_with("frequency: must be above zero"));
     }

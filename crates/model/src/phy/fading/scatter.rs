@@ -61,10 +61,8 @@ pub(super) fn check(frequency: Frequency, sinusoids: u32) -> Result<(), Fault> {
     if !(frequency.hertz() > 0.0 && frequency.hertz().is_finite()) {
         return Err(Fault::new("frequency", format!("must be above zero, found {frequency}")));
     }
-    if !(8..=MOST as u32).contains(&sinusoids) {
-        return Err(Fault::new("sinusoids", format!("expected 8 to {MOST}, found {sinusoids}")));
-    }
-    Ok(())
+    let range = 8..=MOST as u32;
+    Fault::unless("sinusoids", sinusoids, |it| range.contains(&it), format_args!("8 to {MOST}"))
 }
 
 /// The quantity that turns the phases of the paths.

@@ -163,19 +163,8 @@ fn nobody_hears_a_node_that_is_alone() {
 
 #[test]
 fn the_packet_of_a_broadcast_is_the_mediums_until_its_last_edge() {
-    let mut pool = crate::packet::PacketPool::default();
-    let packet = pool.insert(crate::packet::Packet {
-        created: Time::ZERO,
-        source: Address(0),
-        destination: Address::BROADCAST,
-        flow: crate::packet::FlowId::NONE,
-        size: 28,
-        ttl: 1,
-        hops: 0,
-        salvaged: 0,
-        class: 0,
-        body: crate::packet::Body::Arp(crate::packet::ArpMessage::Request { target: Address(1) }),
-    });
+    let (_, packet) =
+        crate::samples::arp(Address::BROADCAST, crate::packet::ArpMessage::Request { target: Address(1) });
     let mut medium = medium(&[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)], 550.0, Search::Auto);
     for (to, owned) in [(InterfaceId::BROADCAST, true), (InterfaceId(1), false)] {
         let id = medium.transmit(0, frame(0, Some(packet), to), Time::ZERO).expect("somebody hears");
@@ -294,19 +283,7 @@ fn no_signal_is_followed_beyond_the_horizon() {
 
 #[test]
 fn a_packet_that_the_medium_owns_is_received_or_not() {
-    let mut pool = crate::packet::PacketPool::default();
-    let packet = pool.insert(crate::packet::Packet {
-        created: Time::ZERO,
-        source: Address(0),
-        destination: Address(1),
-        flow: crate::packet::FlowId::NONE,
-        size: 28,
-        ttl: 1,
-        hops: 0,
-        salvaged: 0,
-        class: 0,
-        body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
-    });
+    let (_, packet) = crate::samples::arp(Address(1), crate::packet::ArpMessage::Reply);
     for receives in [true, false] {
         let mut medium = medium(&[(0.0, 0.0), (100.0, 0.0)], 550.0, Search::Auto);
         let frame = Frame { kept: false, ..frame(0, Some(packet), InterfaceId(1)) };
@@ -326,19 +303,7 @@ fn a_packet_that_the_medium_owns_is_received_or_not() {
 fn a_short_frame_ends_at_near_hearers_before_it_begins_at_far_ones() {
     let mut medium =
         medium(&[(0.0, 0.0), (300.0, 0.0), (3000.0, 0.0), (3600.0, 0.0), (18_000.0, 0.0)], 20_000.0, Search::Auto);
-    let mut pool = crate::packet::PacketPool::default();
-    let packet = pool.insert(crate::packet::Packet {
-        created: Time::ZERO,
-        source: Address(0),
-        destination: Address(2),
-        flow: crate::packet::FlowId::NONE,
-        size: 28,
-        ttl: 1,
-        hops: 0,
-        salvaged: 0,
-        class: 0,
-        body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
-    });
+    let (_, packet) = crate::samples::arp(Address(2), crate::packet::ArpMessage::Reply);
     for round in 0..2 {
         let short = Frame { airtime: Span::from_micros(10), kept: false, ..frame(0, Some(packet), InterfaceId(2)) };
         let id = medium.transmit(0, short, Time::ZERO).expect("somebody hears");

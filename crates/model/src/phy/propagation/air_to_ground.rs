@@ -57,14 +57,10 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         positive(&[("frequency", self.frequency.hertz()), ("a", self.a), ("b", self.b)])?;
-        if self.sight_loss.factor() < 1.0 {
-            return Err(Fault::new("sight_loss", format!("expected at least 0 dB, found {}", self.sight_loss)));
-        }
-        if self.shadow_loss.factor() < self.sight_loss.factor() {
-            let problem = format!("expected at least `sight_loss` ({}), found {}", self.sight_loss, self.shadow_loss);
-            return Err(Fault::new("shadow_loss", problem));
-        }
-        Ok(())
+        Fault::unless("sight_loss", self.sight_loss, |it| it.factor() >= 1.0, "at least 0 dB")?;
+        let least = self.sight_loss;
+        let is_possible = |it: Ratio| it.factor() >= least.factor();
+        Fault::unless("shadow_loss", self.shadow_loss, is_possible, format_args!("at least `sight_loss` ({least})"))
     }
 }
 
@@ -174,11 +170,7 @@ mod tests {
 
     #[test]
     fn impossible_values_are_named() {
-        let of = |change: fn(&mut Params)| {
-            let mut params = Params::of_profile(RFC);
-            change(&mut params);
-            params.check().expect_err("it is impossible").parameter
-        };
+        let of = |change: fn(&mut Params)| crate::samples::fault(RFC, change).parameter;
         assert_eq!(of(|it| it.a = 0.0), "a");
         assert_eq!(of(|it| it.sight_loss = Ratio::from_db(-1.0)), "sight_loss");
         assert_eq!(of(|it| it.shadow_loss = Ratio::from_db(0.5)), "shadow_loss");

@@ -424,21 +424,7 @@ impl Fields for Pieces {
 
 #[test]
 fn an_interferer_damages_only_the_pieces_that_it_overlaps() {
-    let packet = {
-        let mut pool = crate::packet::PacketPool::default();
-        pool.insert(crate::packet::Packet {
-            created: Time::ZERO,
-            source: crate::address::Address(0),
-            destination: crate::address::Address(1),
-            flow: crate::packet::FlowId::NONE,
-            size: 28,
-            ttl: 1,
-            hops: 0,
-            salvaged: 0,
-            class: 0,
-            body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
-        })
-    };
+    let (_, packet) = crate::samples::arp(crate::address::Address(1), crate::packet::ArpMessage::Reply);
     let mut bench = Bench::new(Reception::Sinr);
     let Radios::Sinr(radios) = &mut bench.radio else { panic!("it was asked for") };
     let radio = &mut radios[0];

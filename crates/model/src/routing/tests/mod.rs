@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::address::Address;
 use crate::context::{Action, Context};
-use crate::packet::{Body, FlowId, Packet, PacketId, UdpHeader};
+use crate::packet::{Body, Packet, PacketId, UdpHeader};
 use crate::params::{NS2, RFC};
 use network::Network;
 
@@ -18,13 +18,8 @@ pub fn datagram(cx: &mut Context, source: Address, destination: Address) -> Pack
         created: cx.now,
         source,
         destination,
-        flow: FlowId(0),
-        size: 540,
         ttl: 64,
-        hops: 0,
-        salvaged: 0,
-        class: 0,
-        body: Body::Udp(UdpHeader { sequence: 0, len: 512, identification: None }),
+        ..crate::samples::packet(540, Body::Udp(UdpHeader { sequence: 0, len: 512, identification: None }))
     })
 }
 

@@ -139,10 +139,42 @@ impl Network {
         self.router(node).lookup(Address(destination)).map(|(next_hop, hops)| (next_hop.0, hops))
     }
 
-    /// Sends a datagram now, and runs until this many milliseconds after the start.
-    pub fn send_until(&mut self, source: u32, destination: u32, millis: u64) {
-        self.send(source, destination);
+    /// Joins each of these pairs.
+    pub fn join_all(&mut self, pairs: &[(u32, u32)]) {
+        for &(a, b) in pairs {
+            self.join(a, b);
+        }
+    }
+
+    /// The network with these links too.
+    pub fn joined(mut self, pairs: &[(u32, u32)]) -> Self {
+        self.join_all(pairs);
+        self
+    }
+
+    /// The network with links between these nodes in a row.
+    pub fn chained(mut self, nodes: &[u32]) -> Self {
+        self.chain(nodes);
+        self
+    }
+
+    /// The network this many milliseconds after the start.
+    pub fn after(mut self, millis: u64) -> Self {
         self.run_until(millis);
+        self
+    }
+
+    /// The network this many milliseconds after the start, where a datagram is sent now.
+    pub fn having_sent(mut self, source: u32, destination: u32, millis: u64) -> Self {
+        self.send_until(source, destination, millis);
+        self
+    }
+
+    /// Sends a datagram now, and runs until this many milliseconds after the start.
+    pub fn send_until(&mut self, source: u32, destination: u32, millis: u64) -> u64 {
+        let number = self.send(source, destination);
+        self.run_until(millis);
+        number
     }
 
     /// A packet of flow 0, made now.
@@ -151,13 +183,8 @@ impl Network {
             created: self.cx.now,
             source: Address(source),
             destination: Address(destination),
-            flow: FlowId(0),
-            size,
             ttl: 64,
-            hops: 0,
-            salvaged: 0,
-            class: 0,
-            body,
+            ..crate::samples::packet(size, body)
         })
     }
 
@@ -219,6 +246,11 @@ impl Network {
 
     /// Runs until this many milliseconds after the start.
     pub fn run_until(&mut self, millis: u64) {
+        self.at(millis);
+    }
+
+    /// The network at that time.
+    pub fn at(&mut self, millis: u64) -> &mut Self {
         let end = Time::ZERO + Span::from_millis(millis);
         while let Some((at, next)) = self.events.pop(end) {
             self.cx.now = at;
@@ -233,6 +265,7 @@ impl Network {
             self.set_timers();
         }
         self.cx.now = end;
+        self
     }
 
     /// How many packets a node dropped for a reason.

@@ -15,16 +15,12 @@ use crate::params::{ParamsError, read};
 
 fn packet(from: u32, body: Body) -> Packet {
     Packet {
-        created: Time::ZERO,
         source: Address(from),
         destination: Address(5),
         flow: FlowId::NONE,
-        size: 40,
         ttl: 1,
         hops: 1,
-        salvaged: 0,
-        class: 0,
-        body,
+        ..crate::samples::packet(40, body)
     }
 }
 
@@ -81,11 +77,7 @@ fn messages_come_and_go_as_packets_of_their_size() {
 
 #[test]
 fn impossible_parameters_are_refused() {
-    let fault = |change: fn(&mut Params)| {
-        let mut params = Params::of_profile("rfc");
-        change(&mut params);
-        params.check().expect_err("a fault").parameter
-    };
+    let fault = |change: fn(&mut Params)| crate::samples::fault("rfc", change).parameter;
     assert_eq!(fault(|it| it.interval = Span::ZERO), "interval");
     assert_eq!(fault(|it| it.jitter = Span::from_millis(501)), "jitter");
     assert_eq!(fault(|it| it.hold = Span::from_millis(900)), "hold");

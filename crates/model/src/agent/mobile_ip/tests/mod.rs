@@ -251,12 +251,11 @@ impl Lone {
             source,
             destination,
             flow: FlowId::NONE,
-            size: message.bytes(false),
             ttl,
-            hops: 0,
-            salvaged: 0,
-            class: 0,
-            body: Body::Control { port: message.port(), message: RoutingMessage::new(message) },
+            ..crate::samples::packet(
+                message.bytes(false),
+                Body::Control { port: message.port(), message: RoutingMessage::new(message) },
+            )
         });
         self.agent.on_message(packet, from, &mut self.cx);
         self.done()

@@ -6,7 +6,7 @@ use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::link::queue;
 use crate::link::wired::{Direction, Down, Params, Wired};
-use crate::packet::{Body, FlowId, Packet, PacketKind, TcpHeader};
+use crate::packet::{Body, Packet, PacketKind, TcpHeader};
 use crate::params::{Params as _, RFC};
 
 const FIRST: InterfaceId = InterfaceId(0);
@@ -59,13 +59,7 @@ fn carried(mut wire: Wired, packets: &[(u64, u32)], is_wire_first: bool) -> (Vec
                 created: cx.now,
                 source: FIRST.into(),
                 destination: SECOND.into(),
-                flow: FlowId(0),
-                size,
-                ttl: 32,
-                hops: 0,
-                salvaged: 0,
-                class: 0,
-                body: Body::Tcp(TcpHeader { len: size - 1, ..TcpHeader::default() }),
+                ..crate::samples::packet(size, Body::Tcp(TcpHeader { len: size - 1, ..TcpHeader::default() }))
             });
             wire.enqueue(Direction::Forward, packet, &mut cx);
         }

@@ -15,8 +15,7 @@ fn without_repair(profile: &str) -> Params {
 fn a_packet_keeps_the_reason_for_which_the_link_gave_it_back() {
     for profile in [RFC, NS2] {
         for reason in [DropReason::ArpFailed, DropReason::RetryLimit] {
-            let mut net = chain(4, &without_repair(profile));
-            net.send_until(0, 3, 5_000);
+            let mut net = chain(4, &without_repair(profile)).having_sent(0, 3, 5_000);
             assert_eq!(net.route(1, 3), Some((2, 2)), "{profile}");
             net.reason = reason;
             net.fail_segment(0, 3, 1, 2);

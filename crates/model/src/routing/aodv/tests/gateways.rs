@@ -42,12 +42,10 @@ fn moved_away(to_gateway: ToGateway) -> Network {
 #[test]
 fn default_route_a_host_that_the_next_node_does_not_know_is_looked_for_again() {
     let mut net = moved_away(ToGateway::DefaultRoute);
-    let lost = net.send(0, 9);
-    net.run_until(1_600);
+    let lost = net.send_until(0, 9, 1_600);
     assert_eq!(net.ways[&lost], [0, 1, 4].map(Address), "node 4 has no default route");
     assert_eq!(net.said("4>1 RERR 9/").len(), 1);
-    let second = net.send(0, 9);
-    net.run_until(2_500);
+    let second = net.send_until(0, 9, 2_500);
     assert_eq!(net.ways[&second], [0, 1, 4, 3].map(Address), "{:?}", net.talk);
     net.check_loops();
 }
@@ -62,8 +60,7 @@ fn half_tunnel_an_error_that_comes_back_is_no_reason_for_a_search() {
     net.talk.clear();
     // Node 0 has not asked for host 10, and tells it by the gateway that it knows.
     net.send_error(0, 10);
-    net.run_until(5_000);
-    assert_eq!(net.talk, Vec::<String>::new());
+    assert_eq!(net.at(5_000).talk, Vec::<String>::new());
     assert_eq!(net.dropped(0, DropReason::RetryLimit), 1);
     net.check_account();
 }

@@ -100,8 +100,7 @@ fn wrap(message: AodvMessage) -> RoutingMessage {
 fn the_profiles_are_told_apart_by_how_they_search() {
     // Node 9 is not there. The RFC's search goes ring by ring, ns-2's begins with a flood of the network.
     let ttls = |profile| {
-        let mut net = chain(2, &Params::of_profile(profile));
-        net.send_until(0, 9, 60_000);
+        let net = chain(2, &Params::of_profile(profile)).having_sent(0, 9, 60_000);
         net.check_account();
         let ttls: Vec<_> = net
             .said("0>* RREQ")

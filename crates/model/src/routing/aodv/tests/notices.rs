@@ -7,8 +7,7 @@ use crate::routing::aodv::LinkDetection;
 fn chain_in_use(params: &Params) -> Network {
     let mut net = chain(5, params);
     net.send_segment(0, 4);
-    net.run_until(2_000);
-    assert_eq!(net.arrived.len(), 1);
+    assert_eq!(net.at(2_000).arrived.len(), 1);
     net.talk.clear();
     net
 }
@@ -53,11 +52,9 @@ fn a_source_that_cannot_reach_its_neighbour_tells_itself() {
     let mut net = chain_in_use(&Params::of_profile(RFC));
     net.part(0, 1);
     net.send_segment(0, 4);
-    net.run_until(2_100);
-    assert_eq!(net.said("0 cannot pass on segment 1 of 0").len(), 1);
+    assert_eq!(net.at(2_100).said("0 cannot pass on segment 1 of 0").len(), 1);
     // The search for another way is in vain: the segment is lost, and that is told as well.
-    net.run_until(30_000);
-    assert_eq!(net.said("0 cannot pass on segment 1 of 0").len(), 2);
+    assert_eq!(net.at(30_000).said("0 cannot pass on segment 1 of 0").len(), 2);
 }
 
 #[test]

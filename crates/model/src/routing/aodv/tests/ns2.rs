@@ -17,8 +17,7 @@ fn times(lines: &[&str]) -> Vec<u64> {
 #[test]
 fn a_discovery_over_three_hops_goes_as_in_ns2() {
     let mut net = chain(4, &plain());
-    let packet = net.send(0, 3);
-    net.run_until(2_000);
+    let packet = net.send_until(0, 3, 2_000);
     let expected = "\
 0 0>* RREQ 1 1 hops to 3/0 for 0/4 [] ttl 30 48 B
 1 1>* RREQ 1 2 hops to 3/0 for 0/4 [] ttl 29 48 B
@@ -34,8 +33,7 @@ fn a_discovery_over_three_hops_goes_as_in_ns2() {
 
 #[test]
 fn only_forwarded_broadcasts_are_delayed_by_chance() {
-    let mut net = chain(3, &Params::of_profile(NS2));
-    net.send_until(0, 9, 100);
+    let net = chain(3, &Params::of_profile(NS2)).having_sent(0, 9, 100);
     let at = times(&net.said("RREQ"));
     assert_eq!(at[0], 0);
     assert!((1..=11).contains(&at[1]) && (at[1] + 1..=at[1] + 12).contains(&at[2]) && at[2] > 2, "{at:?}");
@@ -43,13 +41,11 @@ fn only_forwarded_broadcasts_are_delayed_by_chance() {
 
 #[test]
 fn floods_are_repeated_at_half_second_ticks_with_growing_waits() {
-    let mut net = chain(2, &plain());
-    net.send_until(0, 9, 18_900);
+    let mut net = chain(2, &plain()).having_sent(0, 9, 18_900);
     // Waits: 2 * 30 hops * 30 ms = 1.8 s, times the number of floods; then the next tick.
     assert_eq!(times(&net.said("0>* RREQ")), [0, 2_000, 6_000, 11_500]);
     assert_eq!(net.dropped(0, DropReason::DiscoveryFailed), 0);
-    net.run_until(19_000);
-    assert_eq!(net.dropped(0, DropReason::DiscoveryFailed), 1);
+    assert_eq!(net.at(19_000).dropped(0, DropReason::DiscoveryFailed), 1);
     // For ten seconds nobody is asked for the destination, but packets for it are held.
     net.run_until(20_000);
     net.send_until(0, 9, 28_900);
@@ -61,8 +57,7 @@ fn floods_are_repeated_at_half_second_ticks_with_growing_waits() {
 
 #[test]
 fn later_searches_start_from_the_last_distance_and_wait_by_measure() {
-    let mut net = chain(4, &plain());
-    net.send_until(0, 3, 1_000);
+    let mut net = chain(4, &plain()).having_sent(0, 3, 1_000);
     net.part(0, 1);
     net.send_until(0, 3, 1_010);
     assert_eq!(net.route(0, 3), None);
@@ -101,21 +96,18 @@ fn an_answer_over_a_route_that_is_down_goes_to_the_first_node() {
     assert_eq!((net.route(1, 8), net.route(1, 9)), (None, Some((6, 1))));
     // Its originator has a lower number here than in the error.
     net.inject(5, 1, 5, wrap(AodvMessage::Request(Request { id: 2, ..request() })));
-    net.run_until(10);
-    assert_eq!(net.said("RREP"), ["1 1>0 RREP 2 hops to 9/20 for 8 life 6 s [] ttl 30 44 B"]);
+    assert_eq!(net.at(10).said("RREP"), ["1 1>0 RREP 2 hops to 9/20 for 8 life 6 s [] ttl 30 44 B"]);
 }
 
 #[test]
 fn a_failed_packet_takes_the_queue_and_every_route_over_the_link_with_it() {
-    let mut net = chain(4, &plain());
-    net.send_until(0, 3, 1_000);
+    let mut net = chain(4, &plain()).having_sent(0, 3, 1_000);
     net.part(1, 2);
     net.talk.clear();
     for _ in 0..4 {
         net.send(0, 3);
     }
-    net.run_until(1_030);
-    assert_eq!(net.dropped(1, DropReason::RetryLimit), 1);
+    assert_eq!(net.at(1_030).dropped(1, DropReason::RetryLimit), 1);
     assert_eq!(net.dropped(1, DropReason::BrokenLink), 3, "one hop travelled, two to go: no repair");
     assert_eq!(net.said("RERR"), ["1011 1>* RERR 3/5 [] ttl 1 32 B"], "node 0's route has no user to tell");
     assert_eq!((net.route(0, 3), net.route(1, 3)), (None, None));
@@ -132,18 +124,14 @@ fn a_failed_message_breaks_no_link() {
         5,
         wrap(AodvMessage::Request(Request { destination: Address(1), originator: Address(0), ..request() })),
     );
-    net.run_until(100);
-    assert_eq!(net.dropped(1, DropReason::RetryLimit), 1);
+    assert_eq!(net.at(100).dropped(1, DropReason::RetryLimit), 1);
     assert_eq!(net.route(1, 0), Some((0, 1)));
     assert!(net.said("RERR").is_empty());
 }
 
 /// A chain 0-1-2-3 whose last link breaks while in use, with or without a detour 2-4-3.
 fn broken_near_the_end(params: &Params, detour: bool, at: u64) -> (Network, u64) {
-    let mut net = network(5, params);
-    net.chain(&[0, 1, 2, 3]);
-    net.run_until(at - 1_000);
-    net.send_until(0, 3, at);
+    let mut net = network(5, params).chained(&[0, 1, 2, 3]).after(at - 1_000).having_sent(0, 3, at);
     if detour {
         net.chain(&[2, 4, 3]);
     }
@@ -156,8 +144,7 @@ fn broken_near_the_end(params: &Params, detour: bool, at: u64) -> (Network, u64)
 #[test]
 fn a_repair_near_the_destination_saves_the_packet() {
     let (mut net, packet) = broken_near_the_end(&plain(), true, 1_000);
-    net.run_until(2_000);
-    assert_eq!(net.ways[&packet], [0, 1, 2, 4, 3].map(Address));
+    assert_eq!(net.at(2_000).ways[&packet], [0, 1, 2, 4, 3].map(Address));
     assert!(net.talk[0].starts_with("1012 2>* RREQ 1 1 hops to 3/4 for 2/4 [] ttl 30"), "{}", net.talk[0]);
     assert!(net.said("RERR").is_empty(), "nobody is told");
     net.check_account();
@@ -168,36 +155,26 @@ fn a_repair_is_given_up_late_by_the_letter_and_in_time_by_intent() {
     for (timer, gone_by, errors) in [(RepairTimer::Literal, 23_500, 0), (RepairTimer::Intended, 11_900, 1)] {
         let (mut net, packet) = broken_near_the_end(&Params { repair_timer: timer, ..plain() }, false, 10_000);
         // Asked at 10.012 s, to be answered by 11.812 s; by the letter that is the delay, too.
-        net.run_until(11_700);
-        assert_eq!(net.ways[&packet].last(), Some(&Address(2)));
+        assert_eq!(net.at(11_700).ways[&packet].last(), Some(&Address(2)));
         assert_eq!(net.router(2).held().len(), 1);
-        net.run_until(gone_by);
-        assert_eq!(net.said("2>* RERR").len(), errors);
+        assert_eq!(net.at(gone_by).said("2>* RERR").len(), errors);
         assert_eq!(net.dropped(2, DropReason::DiscoveryFailed), errors as u64);
-        net.run_until(40_000);
-        assert_eq!(net.dropped(2, DropReason::DiscoveryFailed), 1);
+        assert_eq!(net.at(40_000).dropped(2, DropReason::DiscoveryFailed), 1);
         net.check_account();
     }
 }
 
 #[test]
 fn an_unused_route_is_found_expired_at_a_tick() {
-    let mut net = chain(3, &plain());
-    net.run_until(300);
-    net.send_until(0, 2, 10_400);
+    let mut net = chain(3, &plain()).after(300).having_sent(0, 2, 10_400);
     // Node 0 used its route last at 0.304 s.
     assert_eq!(net.route(0, 2), Some((1, 2)));
-    net.run_until(10_499);
-    assert_eq!(net.route(0, 2), Some((1, 2)));
-    net.run_until(10_500);
-    assert_eq!(net.route(0, 2), None);
+    assert_eq!(net.at(10_499).route(0, 2), Some((1, 2)));
+    assert_eq!(net.at(10_500).route(0, 2), None);
     // The way back was used by the reply at 0.303 s at node 1, and never at node 2: six seconds.
-    let mut net = chain(3, &plain());
-    net.run_until(300);
-    net.send_until(0, 2, 6_499);
+    let mut net = chain(3, &plain()).after(300).having_sent(0, 2, 6_499);
     assert_eq!(net.route(2, 0), Some((1, 2)));
-    net.run_until(6_500);
-    assert_eq!((net.route(2, 0), net.route(1, 0)), (None, Some((0, 1))));
+    assert_eq!((net.at(6_500).route(2, 0), net.route(1, 0)), (None, Some((0, 1))));
 }
 
 #[test]
@@ -224,8 +201,7 @@ fn a_packet_without_a_route_in_transit_is_reported_to_all() {
 #[test]
 fn hello_messages_when_they_are_compiled_in() {
     let params = Params { link_detection: LinkDetection::Hello, ..plain() };
-    let mut net = chain(3, &params);
-    net.run_until(10_000);
+    let mut net = chain(3, &params).after(10_000);
     for node in 0..3 {
         let at = times(&net.said(&format!("{node}>* HELLO")));
         assert_eq!(at[0], 0, "all at once, used or not");
@@ -233,16 +209,13 @@ fn hello_messages_when_they_are_compiled_in() {
     }
     net.send_until(0, 2, 10_500);
     net.part(1, 2);
-    net.run_until(14_900);
-    assert_eq!(net.route(1, 2), Some((2, 1)));
-    net.run_until(16_000);
-    assert_eq!(net.route(1, 2), None, "4.5 s after the last HELLO, at a full second");
+    assert_eq!(net.at(14_900).route(1, 2), Some((2, 1)));
+    assert_eq!(net.at(16_000).route(1, 2), None, "4.5 s after the last HELLO, at a full second");
     assert_eq!(times(&net.said("1>* RERR"))[0] % 1_000, 0);
 }
 
 #[test]
 fn idle_nodes_cost_nothing() {
-    let mut net = chain(6, &plain());
-    net.run_until(1_000_000);
+    let net = chain(6, &plain()).after(1_000_000);
     assert_eq!(net.timer_calls, 0);
 }

@@ -19,8 +19,7 @@ fn the_constants_are_those_of_its_source() {
 
 #[test]
 fn floods_wait_as_long_as_a_ring_of_their_size() {
-    let mut net = chain(2, &quiet());
-    net.send_until(0, 9, 20_000);
+    let net = chain(2, &quiet()).having_sent(0, 9, 20_000);
     let asked: Vec<_> = net.said("0>* RREQ").iter().map(|line| line.split(' ').next().expect("a time")).collect();
     // Rings of TTL 1, 3, 5, 7: 240, 400, 560, 720 ms; floods of TTL 35: 2960 ms each.
     assert_eq!(asked, ["0", "240", "640", "1200", "1920", "4880"]);
@@ -31,10 +30,7 @@ fn floods_wait_as_long_as_a_ring_of_their_size() {
 #[test]
 fn packets_that_the_link_gives_back_are_dropped_also_at_their_source() {
     let broken = |params: &Params| {
-        let mut net = network(4, params);
-        net.chain(&[0, 1, 3]);
-        net.send_until(0, 3, 1_000);
-        net.chain(&[0, 2, 3]);
+        let mut net = network(4, params).chained(&[0, 1, 3]).having_sent(0, 3, 1_000).chained(&[0, 2, 3]);
         net.part(0, 1);
         let sent = [net.send(0, 3), net.send(0, 3)];
         net.run_until(3_000);
@@ -47,8 +43,7 @@ fn packets_that_the_link_gives_back_are_dropped_also_at_their_source() {
 
 #[test]
 fn a_message_that_is_lost_breaks_no_link() {
-    let mut net = chain(3, &quiet());
-    net.send_until(0, 2, 1_000);
+    let mut net = chain(3, &quiet()).having_sent(0, 2, 1_000);
     net.part(0, 1);
     // Node 1 answers for node 2; the reply does not arrive.
     net.inject(
@@ -63,16 +58,14 @@ fn a_message_that_is_lost_breaks_no_link() {
             ..request()
         })),
     );
-    net.run_until(1_100);
-    assert_eq!(net.said("1>0 RREP").len(), 2);
+    assert_eq!(net.at(1_100).said("1>0 RREP").len(), 2);
     assert_eq!(net.route(1, 0), Some((0, 1)), "still up");
 }
 
 #[test]
 fn a_ring_may_grow_past_the_threshold() {
     // Four hops away when it was last seen: rings of 6 and 8, then floods.
-    let mut net = chain(5, &quiet());
-    net.send_until(0, 4, 3_000);
+    let mut net = chain(5, &quiet()).having_sent(0, 4, 3_000);
     net.part(0, 1);
     net.send_until(0, 4, 3_100);
     net.talk.clear();
@@ -119,16 +112,14 @@ fn a_request_that_came_another_way_than_the_route_back_can_be_ignored() {
         net.inject(1, 0, 5, wrap(AodvMessage::Request(request())));
         // A later request with an old number, over another neighbour.
         net.inject(2, 0, 5, wrap(AodvMessage::Request(Request { id: 2, ..request() })));
-        net.run_until(100);
-        assert_eq!(net.said("0>* RREQ").len(), 2 - usize::from(drops));
+        assert_eq!(net.at(100).said("0>* RREQ").len(), 2 - usize::from(drops));
     }
 }
 
 #[test]
 fn a_destination_that_is_asked_for_its_present_number_takes_the_next_one() {
     let numbers = |params: &Params| {
-        let mut net = network(9, params);
-        net.join(0, 8);
+        let mut net = network(9, params).chained(&[0, 8]);
         for id in [1, 2] {
             let request = Request {
                 id,

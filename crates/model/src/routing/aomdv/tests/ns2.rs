@@ -28,8 +28,7 @@ fn numbers_of_nodes_are_even_and_sizes_are_those_of_ns2() {
 #[test]
 fn every_node_with_a_route_says_hello_and_a_link_breaks_by_silence_alone() {
     let mut net = linked(4, &ns2(), &[(0, 1), (1, 2)]);
-    net.run_until(3_000);
-    assert!(net.talk.is_empty(), "nobody has a route yet");
+    assert!(net.at(3_000).talk.is_empty(), "nobody has a route yet");
     net.send_until(0, 2, 8_000);
     let hellos = net.said("2>* HELLO");
     assert!((4..=6).contains(&hellos.len()), "{}", hellos.len());
@@ -46,8 +45,7 @@ fn every_node_with_a_route_says_hello_and_a_link_breaks_by_silence_alone() {
 
 #[test]
 fn searches_wait_a_second_at_most_and_give_up_after_four_floods() {
-    let mut net = network(1, &by_link_layer());
-    net.send_until(0, 9, 10_000);
+    let net = network(1, &by_link_layer()).having_sent(0, 9, 10_000);
     let at: Vec<_> = net.talk.iter().map(|line| line.split(' ').next().expect("a time")).collect();
     assert_eq!(at, ["0", "1000", "2000", "3000"]);
     assert_eq!(net.dropped(0, DropReason::DiscoveryFailed), 1);
@@ -56,8 +54,7 @@ fn searches_wait_a_second_at_most_and_give_up_after_four_floods() {
 
 #[test]
 fn expired_paths_are_found_every_half_second_and_their_number_becomes_odd() {
-    let mut net = network(1, &by_link_layer());
-    net.run_until(100);
+    let mut net = network(1, &by_link_layer()).after(100);
     net.inject(1, 0, 5, reply(1, 20, 2, 11));
     net.run_until(6_400);
     assert_eq!(paths(&net, 0, 9).len(), 1, "it expired at 6.1 s");
@@ -71,8 +68,7 @@ fn with_the_link_layers_feedback_a_packet_is_salvaged_or_lost() {
     let mut net = linked(6, &by_link_layer(), &TWO_WAYS);
     net.send_until(0, 5, 100);
     net.part(0, 1);
-    let packet = net.send(0, 5);
-    net.run_until(200);
+    let packet = net.send_until(0, 5, 200);
     assert_eq!(net.ways[&packet], [0, 3, 4, 5].map(Address));
     net.part(0, 3);
     net.send_until(0, 5, 300);
@@ -88,8 +84,7 @@ fn a_copy_that_shares_the_first_link_gets_no_reply() {
     net.run_until(100);
     assert_eq!(net.said("9>").len(), 1, "{:?}", net.talk);
     net.inject(2, 9, 5, request(2, 2, 11));
-    net.run_until(200);
-    assert_eq!(net.said("9>").len(), 2, "one that shares the last link does");
+    assert_eq!(net.at(200).said("9>").len(), 2, "one that shares the last link does");
 }
 
 #[test]

@@ -6,8 +6,7 @@ use super::*;
 #[test]
 fn a_discovery_finds_two_disjoint_paths() {
     let mut net = linked(6, &quiet(), &TWO_WAYS);
-    let packet = net.send(0, 5);
-    net.run_until(2_000);
+    let packet = net.send_until(0, 5, 2_000);
     let expected = "\
 240 0>* RREQ 2 0 hops to 5/? for 0/2 by 0 ttl 3 56 B
 241 1>* RREQ 2 1 hops to 5/? for 0/2 by 1 ttl 2 56 B
@@ -55,8 +54,7 @@ fn a_forwarded_request_tells_the_advertised_hop_count_and_later_copies_make_path
     net.inject(1, 0, 5, request(1, 2, 11));
     net.inject(2, 0, 5, request(1, 2, 12));
     net.inject(3, 0, 5, request(1, 3, 13));
-    net.run_until(10);
-    assert_eq!(net.talk, ["0 0>* RREQ 1 3 hops to 9/? for 8/1 by 11 ttl 4 52 B"]);
+    assert_eq!(net.at(10).talk, ["0 0>* RREQ 1 3 hops to 9/? for 8/1 by 11 ttl 4 52 B"]);
     assert_eq!(paths(&net, 0, 8), [(1, 11, 3), (2, 12, 3)], "the third comes from a node as far away as this one");
 }
 

@@ -17,8 +17,7 @@ fn ready(params: &Params) -> Network {
 fn when_the_first_path_fails_the_next_one_takes_over() {
     let mut net = ready(&quiet());
     net.part(0, 1);
-    let packet = net.send(0, 5);
-    net.run_until(3_000);
+    let packet = net.send_until(0, 5, 3_000);
     assert_eq!(net.ways[&packet], [0, 3, 4, 5].map(Address), "the packet is salvaged");
     assert_eq!(paths(&net, 0, 5), [(3, 4, 3)]);
     assert!(net.talk.is_empty(), "no search, no error: {:?}", net.talk);
@@ -31,8 +30,7 @@ fn when_the_first_path_fails_the_next_one_takes_over() {
 fn without_salvaging_a_packet_waits_at_its_source() {
     let mut net = ready(&Params { max_salvage_count: 0, ..quiet() });
     net.part(0, 1);
-    let packet = net.send(0, 5);
-    net.run_until(3_000);
+    let packet = net.send_until(0, 5, 3_000);
     assert_eq!(net.ways[&packet], [0, 3, 4, 5].map(Address), "it leaves the buffer at once by the other path");
     net.check_account();
 }
@@ -44,8 +42,7 @@ fn a_packet_is_salvaged_in_the_middle_of_its_way() {
     assert_eq!(paths(&net, 3, 6), [(4, 4, 2), (5, 5, 2)]);
     net.talk.clear();
     net.part(3, 4);
-    let packet = net.send(0, 6);
-    net.run_until(3_000);
+    let packet = net.send_until(0, 6, 3_000);
     assert_eq!(net.ways[&packet], [0, 3, 5, 6].map(Address));
     assert!(net.said("RERR").is_empty(), "{:?}", net.talk);
 }
@@ -114,8 +111,7 @@ fn an_error_removes_the_paths_through_its_sender_and_goes_on_only_if_no_other_is
     assert_eq!(paths(&net, 0, 9).len(), 2, "no path leads through node 4");
     net.inject(1, 0, 1, error(23));
     assert_eq!(paths(&net, 0, 9), [(2, 12, 3)]);
-    net.run_until(30);
-    assert!(net.talk.is_empty());
+    assert!(net.at(30).talk.is_empty());
     net.inject(2, 0, 1, error(21));
     net.run_until(50);
     assert_eq!(paths(&net, 0, 9), []);
@@ -188,7 +184,6 @@ fn the_buffer_drops_the_oldest_and_what_waits_too_long() {
         net.send(0, 9);
     }
     assert_eq!(net.dropped(0, DropReason::RouteBufferFull), 1);
-    net.run_until(31_000);
-    assert_eq!(net.dropped(0, DropReason::RouteTimeout), 2);
+    assert_eq!(net.at(31_000).dropped(0, DropReason::RouteTimeout), 2);
     net.check_account();
 }

@@ -18,8 +18,7 @@ fn a_chain_knows_its_ends_by_triggered_updates() {
 
 #[test]
 fn b_hellos_come_every_four_seconds_and_ihus_with_every_third_where_nothing_is_lost() {
-    let mut net = chain(2);
-    net.run_until(400_000);
+    let net = chain(2).after(400_000);
     let hellos: Vec<_> = saying(&net, "H").into_iter().filter(|it| it.1 == "0>*").map(|it| it.0).collect();
     assert!((95..=105).contains(&hellos.len()), "{} Hellos in 400 s", hellos.len());
     for pair in hellos.windows(2) {
@@ -52,8 +51,7 @@ fn s3_1_messages_share_packets_and_no_packet_is_longer_than_the_limit() {
 
 #[test]
 fn a_link_is_used_only_if_both_hear_each_other() {
-    let mut net = network(&params(), 2);
-    net.join(0, 1);
+    let mut net = network(&params(), 2).chained(&[0, 1]);
     net.mute(1, 0);
     net.run_until(60_000);
     // Node 1 hears node 0, and is not told that node 0 hears it.
@@ -65,8 +63,7 @@ fn a_link_is_used_only_if_both_hear_each_other() {
 #[test]
 fn a_path_of_two_good_links_is_better_than_a_bad_one_unlike_in_dsdv_and_olsr() {
     let next_hop = |config: &Config| {
-        let mut net = Network::new(config, 3, 3, |message| message.kind().to_owned());
-        net.chain(&[0, 1, 2]);
+        let mut net = Network::new(config, 3, 3, |message| message.kind().to_owned()).chained(&[0, 1, 2]);
         for step in 1..60 {
             net.run_until(step * 2_000);
             if step % 2 == 0 { net.join(0, 2) } else { net.part(0, 2) }
@@ -87,13 +84,11 @@ fn over_a_wire_a_route_is_not_told_to_where_it_leads() {
         let networks = [(0, networks(0, 1)), (1, networks(1, 0))];
         let mut net = Network::attached(&config, 2, 3, describe, &networks);
         net.join(0, 1);
-        net.run_until(100_000);
-        assert_eq!(net.router(0).lookup(Address(1)), Some((Address(1), 1)));
+        assert_eq!(net.at(100_000).router(0).lookup(Address(1)), Some((Address(1), 1)));
         assert!(!saying(&net, "I1=96").is_empty());
         assert_eq!(saying(&net, "U1=96").is_empty(), split_horizon);
     }
     // Over radio it is told: others may hear it.
-    let mut net = chain(2);
-    net.run_until(100_000);
+    let net = chain(2).after(100_000);
     assert!(!saying(&net, "U1=256").is_empty());
 }

@@ -17,8 +17,7 @@ fn next_hops(net: &Network) -> [[u32; 5]; 5] {
 }
 
 fn ring(seed: u64) -> Network {
-    let mut net = Network::new(&Config::Babel(params().into()), 5, seed, describe);
-    net.chain(&[0, 1, 2, 3, 4, 0]);
+    let mut net = Network::new(&Config::Babel(params().into()), 5, seed, describe).chained(&[0, 1, 2, 3, 4, 0]);
     net.run_until(200_000);
     net
 }

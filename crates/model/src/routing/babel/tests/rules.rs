@@ -142,8 +142,7 @@ fn s3_8_2_2_an_unfeasible_route_that_is_much_better_makes_the_node_ask_for_a_new
     // A worse route of another neighbour is no reason to ask, a much better one is.
     meet(&mut net, 2);
     for (metric, asks) in [(800, 0), (900, 0)] {
-        net.run_until(8_000);
-        tell(&mut net, 2, vec![about_5(7, metric)]);
+        tell(net.at(8_000), 2, vec![about_5(7, metric)]);
         assert_eq!(net.route(0, 5), Some((1, 3)));
         net.run_until(8_500);
         assert_eq!(saying(&net, "S5#64").iter().filter(|it| it.1 == "0>2").count(), asks);
@@ -162,15 +161,12 @@ fn s3_8_2_2_an_unfeasible_route_that_is_much_better_makes_the_node_ask_for_a_new
 /// and nobody but node 0 can say that it makes no loop.
 #[test]
 fn s3_8_1_2_a_request_reaches_the_originator_hop_by_hop_which_advances_its_number_by_one() {
-    let mut net = network(&params(), 4);
-    net.chain(&[0, 1, 2, 3, 0]);
-    net.run_until(60_000);
-    assert_eq!((net.route(1, 0), net.route(2, 0).map(|it| it.1)), (Some((0, 1)), Some(2)));
+    let mut net = network(&params(), 4).chained(&[0, 1, 2, 3, 0]);
+    assert_eq!((net.at(60_000).route(1, 0), net.route(2, 0).map(|it| it.1)), (Some((0, 1)), Some(2)));
     let (Model::Babel(origin), before) = (net.router(0), net.talk.len()) else { panic!("Babel") };
     let seqno = origin.0.seqno;
     net.part(0, 1);
-    net.run_until(120_000);
-    assert_eq!(net.route(1, 0), Some((2, 3)));
+    assert_eq!(net.at(120_000).route(1, 0), Some((2, 3)));
     let Model::Babel(origin) = net.router(0) else { panic!("Babel") };
     assert_eq!(origin.0.seqno, seqno.wrapping_add(1));
     let ways = |word: &str| -> Vec<_> {
@@ -250,8 +246,7 @@ fn s3_8_1_the_originator_advances_its_number_by_one_and_answers_for_what_it_does
 
 #[test]
 fn s3_7_2_a_lost_route_is_retracted_at_once_and_again() {
-    let mut net = chain(4);
-    net.run_until(60_000);
+    let mut net = chain(4).after(60_000);
     net.part(2, 3);
     net.run_until(160_000);
     assert_eq!([0, 1, 2].map(|node| net.route(node, 3)), [None; 3]);
@@ -275,8 +270,7 @@ fn s3_7_2_what_is_told_after_a_retraction_is_repeated_also_if_there_is_a_route_a
     let mut net = network(&params(), 7);
     meet(&mut net, 1);
     tell(&mut net, 1, vec![about_5(7, 256)]);
-    net.run_until(5_000);
-    tell(&mut net, 1, vec![about_5(7, INFINITY)]);
+    tell(net.at(5_000), 1, vec![about_5(7, INFINITY)]);
     net.run_until(5_500);
     assert_eq!((saying(&net, "U5=inf").len(), net.route(0, 5)), (1, None));
     tell(&mut net, 1, vec![about_5(7, 256)]);
@@ -292,8 +286,7 @@ fn s3_5_4_full_updates_tell_a_lost_destination_until_its_route_is_forgotten() {
     let mut net = network(&params(), 7);
     meet(&mut net, 1);
     tell(&mut net, 1, vec![about_5(7, 256)]);
-    net.run_until(5_000);
-    tell(&mut net, 1, vec![about_5(7, INFINITY)]);
+    tell(net.at(5_000), 1, vec![about_5(7, INFINITY)]);
     net.run_until(200_000);
     let said: Vec<_> = saying(&net, "U5=inf").into_iter().map(|it| it.0).collect();
     // The last repetition comes 8 s after the retraction, and full updates every 16 s on average.
@@ -323,8 +316,7 @@ fn s3_8_a_request_takes_the_updates_that_wait_along() {
     let mut net = network(&params(), 7);
     meet(&mut net, 1);
     tell(&mut net, 1, vec![about_5(7, 256)]);
-    net.run_until(5_000);
-    tell(&mut net, 1, vec![about_5(8, 2_000)]);
+    tell(net.at(5_000), 1, vec![about_5(8, 2_000)]);
     net.run_until(5_013);
     let lines: Vec<_> = net.talk.iter().map(|it| parsed(it)).filter(|it| it.0 >= 5_007).collect();
     assert!(matches!(&lines[..], [(_, "0>*", words)] if words[..] == ["U5=2256", "Q5"]), "{lines:?}");
@@ -342,8 +334,7 @@ fn s3_5_3_a_route_is_asked_for_before_it_expires_and_comes_back() {
     let asked = saying(&net, "Q5");
     assert!(asked.len() == 1 && asked[0].1 == "0>1" && asked[0].0 < 75_900, "{asked:?}");
     assert!(net.route(0, 5).is_some());
-    net.run_until(85_100);
-    assert_eq!(net.route(0, 5), None);
+    assert_eq!(net.at(85_100).route(0, 5), None);
     tell(&mut net, 1, vec![about_5(7, 256)]);
     assert_eq!(net.route(0, 5), Some((1, 2)), "the same number is as near as before");
     // A neighbour that retracts everything.
@@ -362,10 +353,8 @@ fn s3_5_3_a_shorter_interval_ends_the_hold_sooner() {
     let Message::Update(update) = about_5(7, 256) else { panic!("an update") };
     tell(&mut net, 1, vec![Message::Update(Update { interval: 100, ..update })]);
     // Five and a quarter intervals of 1 s; routes are looked at once a second.
-    net.run_until(15_000);
-    assert!(net.route(0, 5).is_some());
-    net.run_until(16_500);
-    assert_eq!(net.route(0, 5), None);
+    assert!(net.at(15_000).route(0, 5).is_some());
+    assert_eq!(net.at(16_500).route(0, 5), None);
     // Once, in the last eighth of these 5.25 s: an eighth of this node's own hold would be longer than that.
     let asked = saying(&net, "Q5").into_iter().filter(|it| it.1 == "0>1").map(|it| it.0).collect::<Vec<_>>();
     assert!(matches!(asked[..], [at] if (14_590..16_500).contains(&at)), "{asked:?}");
@@ -387,8 +376,7 @@ fn s3_8_2_2_an_older_number_of_the_selected_route_is_asked_about() {
 /// A neighbour that reads a request for all before the Hello beside it would answer that it does not hear this node.
 #[test]
 fn s3_1_a_hello_stands_first_in_its_packet_and_a_request_for_all_is_answered_by_an_ihu() {
-    let mut net = network(&params(), 2);
-    net.run_until(6_000);
+    let net = network(&params(), 2).after(6_000);
     let first = net.talk.iter().map(|it| parsed(it)).find(|it| it.1 == "0>*").expect("node 0 speaks");
     assert_eq!(first.2[..2], ["H", "Q*"], "{first:?}");
     let mut net = network(&params(), 7);

@@ -40,19 +40,16 @@ fn a_gateway_tells_its_networks_as_further_entries() {
     assert_eq!(net.said("1>* news 0:1/4 2:1/4 192.168.0.0/30 by 2 192.168.0.8/30 by 2 ttl 1 76 B").len(), 1);
     let packet = net.send(0, 9);
     assert_eq!(net.route(0, 9), Some((1, 3)), "one hop more than to the gateway");
-    net.run_until(3_100);
-    assert_eq!(net.ways[&packet], [0, 1, 2].map(Address), "at the gateway, IP takes over");
+    assert_eq!(net.at(3_100).ways[&packet], [0, 1, 2].map(Address), "at the gateway, IP takes over");
     let one_default = Params { gateways: Gateways::Default, ..exact(RFC) };
     let net = with_gateways(3, &one_default, &[(2, &["192.168.0.0/30", "192.168.0.8/30"])]);
     assert_eq!(net.route(0, 9), None);
     let mut net = with_gateways(3, &one_default, &[(2, &["192.168.0.0/30", "192.168.0.8/30"])]);
-    net.run_until(3_000);
-    assert_eq!(net.talk[2], "0 2>* full 2:0/4 0.0.0.0/0 by 2 ttl 1 52 B");
+    assert_eq!(net.at(3_000).talk[2], "0 2>* full 2:0/4 0.0.0.0/0 by 2 ttl 1 52 B");
     net.send(0, 9);
     assert_eq!(net.route(0, 9), Some((1, 3)));
     let mut net = with_gateways(3, &Params { gateways: Gateways::Off, ..exact(RFC) }, &[(2, &["192.168.0.0/16"])]);
-    net.run_until(3_000);
-    assert_eq!(net.talk[2], "0 2>* full 2:0/4 ttl 1 40 B");
+    assert_eq!(net.at(3_000).talk[2], "0 2>* full 2:0/4 ttl 1 40 B");
 }
 
 #[test]
@@ -61,13 +58,11 @@ fn the_nearest_of_two_gateways_is_used_and_the_other_takes_over() {
     let mut net = with_gateways(5, &exact(RFC), &[(0, behind), (4, behind)]);
     net.run_until(10_000);
     let packets = [net.send(1, 9), net.send(3, 9)];
-    net.run_until(10_100);
-    assert_eq!(net.ways[&packets[0]], [1, 0].map(Address));
+    assert_eq!(net.at(10_100).ways[&packets[0]], [1, 0].map(Address));
     assert_eq!(net.ways[&packets[1]], [3, 4].map(Address));
     net.changes.clear();
     net.part(0, 1);
-    let packet = net.send(1, 9);
-    net.run_until(10_200);
+    let packet = net.send_until(1, 9, 10_200);
     assert_eq!(
         net.ways[&packet],
         [1, 2, 3, 4].map(Address),
@@ -78,8 +73,7 @@ fn the_nearest_of_two_gateways_is_used_and_the_other_takes_over() {
     // It comes back, and is the nearest again.
     net.join(0, 1);
     net.run_until(40_000);
-    let packet = net.send(1, 9);
-    net.run_until(40_100);
+    let packet = net.send_until(1, 9, 40_100);
     assert_eq!(net.ways[&packet], [1, 0].map(Address));
 }
 
@@ -88,12 +82,10 @@ fn packets_wait_for_a_gateway() {
     let mut net = with_gateways(3, &exact(RFC), &[(2, &["192.168.0.0/24"])]);
     net.part(1, 2);
     net.run_until(5_000);
-    let packet = net.send(0, 9);
-    net.run_until(6_000);
+    let packet = net.send_until(0, 9, 6_000);
     assert_eq!(net.router(0).held().len(), 1);
     net.join(1, 2);
-    net.run_until(30_000);
-    assert_eq!(net.ways[&packet], [0, 1, 2].map(Address));
+    assert_eq!(net.at(30_000).ways[&packet], [0, 1, 2].map(Address));
 }
 
 #[test]
@@ -116,8 +108,7 @@ fn a_node_tells_each_of_its_addresses() {
     two.radios.push((Address(5), prefix("172.16.0.0/16")));
     let mut net = Network::attached(&Config::Dsdv(exact(RFC).into()), 2, 11, describe, &[(1, two)]);
     net.join(0, 1);
-    net.run_until(2_000);
-    assert_eq!(net.talk[1], "0 1>* full 1:0/4 5:0/4 ttl 1 52 B");
+    assert_eq!(net.at(2_000).talk[1], "0 1>* full 1:0/4 5:0/4 ttl 1 52 B");
     assert_eq!((net.route(0, 1), net.route(0, 5)), (Some((1, 1)), Some((1, 1))));
     // Called unreachable at its second address, it answers too.
     let advertisements = vec![Advertisement { destination: Address(5), metric: 250, sequence: 5 }];

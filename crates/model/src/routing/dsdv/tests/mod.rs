@@ -55,9 +55,7 @@ fn times(lines: &[&str]) -> Vec<u64> {
 
 #[test]
 fn three_nodes_learn_of_each_other() {
-    let mut net = network(3, &exact(RFC));
-    net.chain(&[0, 1, 2]);
-    net.run_until(3_000);
+    let mut net = network(3, &exact(RFC)).chained(&[0, 1, 2]).after(3_000);
     let expected = "\
 0 0>* full 0:0/4 ttl 1 40 B
 0 1>* full 1:0/4 ttl 1 40 B
@@ -73,8 +71,7 @@ fn three_nodes_learn_of_each_other() {
         "news is told at once, but no sooner than a second after the last update"
     );
     assert_eq!((net.route(0, 2), net.route(2, 0)), (Some((1, 2)), Some((1, 2))));
-    let packet = net.send(0, 2);
-    net.run_until(3_100);
+    let packet = net.send_until(0, 2, 3_100);
     assert_eq!(net.ways[&packet], [0, 1, 2].map(Address));
     net.check_account();
 }
@@ -83,8 +80,7 @@ fn three_nodes_learn_of_each_other() {
 fn the_profiles_are_told_apart_by_when_a_chain_of_six_is_known() {
     let known = |profile, seed| {
         let config = Config::Dsdv(Params::of_profile(profile).into());
-        let mut net = Network::new(&config, 6, seed, describe);
-        net.chain(&[0, 1, 2, 3, 4, 5]);
+        let mut net = Network::new(&config, 6, seed, describe).chained(&[0, 1, 2, 3, 4, 5]);
         (1..200).find(|&second| {
             net.run_until(second * 1_000);
             net.route(0, 5).is_some()
@@ -120,24 +116,18 @@ fn a_newer_number_wins_and_an_equal_one_with_fewer_hops() {
 #[test]
 fn a_worse_route_is_used_at_once_and_told_when_it_has_settled() {
     let mut net = network(1, &exact(RFC));
-    net.run_until(1_500);
-    tell(&mut net, 1, &[(9, 1, 10)]);
-    net.run_until(3_500);
-    assert_eq!(net.said("9:2/10").len(), 1, "a new destination is told at once");
+    tell(net.at(1_500), 1, &[(9, 1, 10)]);
+    assert_eq!(net.at(3_500).said("9:2/10").len(), 1, "a new destination is told at once");
     // The next number comes over the longer way first, and two seconds later over the shorter. That weighs an eighth.
     tell(&mut net, 2, &[(9, 4, 12)]);
     assert_eq!(net.route(0, 9), Some((2, 5)));
-    net.run_until(5_500);
-    assert!(net.said("9:5").is_empty());
+    assert!(net.at(5_500).said("9:5").is_empty());
     tell(&mut net, 1, &[(9, 1, 12)]);
     assert_eq!(net.route(0, 9), Some((1, 2)));
-    net.run_until(14_000);
-    assert!(net.said("9:5").is_empty(), "the longer way was never told");
+    assert!(net.at(14_000).said("9:5").is_empty(), "the longer way was never told");
     // Again, without the shorter way. The neighbour on it has not told the number yet.
-    net.run_until(16_000);
-    tell(&mut net, 2, &[(9, 4, 14)]);
-    net.run_until(40_000);
-    assert!(net.said("9:5").is_empty());
+    tell(net.at(16_000), 2, &[(9, 4, 14)]);
+    assert!(net.at(40_000).said("9:5").is_empty());
     // Its way is as long as the other. It took 2 s once until the shorter way was back: the mean is 7/8 of 6 s and an
     // eighth of that, and twice that is over.
     tell(&mut net, 1, &[(9, 4, 14)]);
@@ -148,14 +138,10 @@ fn a_worse_route_is_used_at_once_and_told_when_it_has_settled() {
 #[test]
 fn a_longer_way_is_told_after_the_settling_time() {
     let mut net = network(1, &exact(RFC));
-    net.run_until(1_500);
-    tell(&mut net, 1, &[(9, 1, 10)]);
-    net.run_until(16_000);
-    tell(&mut net, 2, &[(9, 4, 12)]);
-    net.run_until(17_000);
-    tell(&mut net, 1, &[(9, 4, 12)]);
-    net.run_until(27_900);
-    assert!(net.said("9:5").is_empty());
+    tell(net.at(1_500), 1, &[(9, 1, 10)]);
+    tell(net.at(16_000), 2, &[(9, 4, 12)]);
+    tell(net.at(17_000), 1, &[(9, 4, 12)]);
+    assert!(net.at(27_900).said("9:5").is_empty());
     net.run_until(28_100);
     assert_eq!(times(&net.said("9:5/12")), [28_000], "twice the 6 s of the start");
 }
@@ -164,13 +150,10 @@ fn a_longer_way_is_told_after_the_settling_time() {
 fn numbers_that_had_nothing_to_settle_do_not_shorten_the_settling_time() {
     let mut net = network(1, &exact(RFC));
     for number in 1..20 {
-        net.run_until(u64::from(number) * 1_000 + 500);
-        tell(&mut net, 1, &[(9, 1, 2 * number)]);
+        tell(net.at(u64::from(number) * 1_000 + 500), 1, &[(9, 1, 2 * number)]);
     }
-    net.run_until(31_000);
-    tell(&mut net, 1, &[(9, 4, 40)]);
-    net.run_until(42_900);
-    assert!(net.said("9:5").is_empty());
+    tell(net.at(31_000), 1, &[(9, 4, 40)]);
+    assert!(net.at(42_900).said("9:5").is_empty());
     net.run_until(43_100);
     assert_eq!(times(&net.said("9:5/40")), [43_000]);
 }
@@ -178,13 +161,11 @@ fn numbers_that_had_nothing_to_settle_do_not_shorten_the_settling_time() {
 #[test]
 fn a_way_that_is_back_in_time_is_not_told_again() {
     let mut net = network(1, &Params { initial_settling_time: Span::from_millis(100), ..exact(RFC) });
-    net.run_until(1_500);
-    tell(&mut net, 1, &[(9, 1, 10)]);
+    tell(net.at(1_500), 1, &[(9, 1, 10)]);
     net.run_until(3_500);
     // A longer way and, before it may be told, the one that was told last: no update tells the number alone.
     tell(&mut net, 1, &[(9, 4, 12)]);
-    net.run_until(3_600);
-    tell(&mut net, 2, &[(9, 1, 12)]);
+    tell(net.at(3_600), 2, &[(9, 1, 12)]);
     net.run_until(14_000);
     assert_eq!(net.said("0>*").len(), 2, "{:?}", net.talk);
 }
@@ -192,12 +173,9 @@ fn a_way_that_is_back_in_time_is_not_told_again() {
 #[test]
 fn a_longer_way_is_told_when_the_link_to_the_shorter_breaks() {
     let mut net = network(1, &exact(RFC));
-    net.run_until(1_500);
-    tell(&mut net, 1, &[(9, 1, 10)]);
-    net.run_until(16_000);
-    tell(&mut net, 2, &[(9, 4, 12)]);
-    net.run_until(46_400);
-    assert!(net.said("9:5").is_empty());
+    tell(net.at(1_500), 1, &[(9, 1, 10)]);
+    tell(net.at(16_000), 2, &[(9, 4, 12)]);
+    assert!(net.at(46_400).said("9:5").is_empty());
     // Three updates of neighbour 1 have not come.
     net.run_until(46_600);
     assert_eq!(times(&net.said("9:5/12")), [46_500]);
@@ -206,33 +184,27 @@ fn a_longer_way_is_told_when_the_link_to_the_shorter_breaks() {
 #[test]
 fn under_ns2_every_route_settles_before_it_is_told() {
     let mut net = network(1, &exact(NS2));
-    net.run_until(16_000);
-    tell(&mut net, 1, &[(9, 1, 10)]);
+    tell(net.at(16_000), 1, &[(9, 1, 10)]);
     assert_eq!(net.route(0, 9), Some((1, 2)));
-    net.run_until(27_900);
-    assert!(net.said("9:2").is_empty());
+    assert!(net.at(27_900).said("9:2").is_empty());
     net.run_until(28_100);
     assert_eq!(times(&net.said("9:2/10")), [28_000]);
     // A newer number with another metric triggers nothing; the next full update tells it.
     net.talk.clear();
     tell(&mut net, 1, &[(9, 3, 12)]);
-    net.run_until(44_000);
-    assert!(net.said("9:4").is_empty());
+    assert!(net.at(44_000).said("9:4").is_empty());
     net.run_until(45_100);
     assert_eq!(times(&net.said("9:4/12")), [45_000]);
 }
 
 #[test]
 fn a_broken_link_is_told_at_once_with_an_odd_number() {
-    let mut net = network(4, &exact(RFC));
-    net.chain(&[0, 1, 2, 3]);
-    net.run_until(10_000);
-    assert_eq!(net.route(0, 3), Some((1, 3)));
+    let mut net = network(4, &exact(RFC)).chained(&[0, 1, 2, 3]);
+    assert_eq!(net.at(10_000).route(0, 3), Some((1, 3)));
     net.part(2, 3);
     net.talk.clear();
     net.changes.clear();
-    let packet = net.send(0, 3);
-    net.run_until(11_000);
+    let packet = net.send_until(0, 3, 11_000);
     assert_eq!(net.said("3:250/5").len(), 3);
     assert!(net.talk[0].starts_with("10012 2>* news 3:250/5"), "{}", net.talk[0]);
     assert!((0..3).all(|node| net.route(node, 3).is_none()));
@@ -241,25 +213,20 @@ fn a_broken_link_is_told_at_once_with_an_odd_number() {
         net.changes.iter().filter(|(.., change)| change.route.is_none()).map(|(_, node, _)| node.0).collect();
     assert_eq!(lost, [2, 1, 0]);
     net.join(2, 3);
-    net.run_until(20_000);
-    assert_eq!(net.ways[&packet], [0, 1, 2, 3].map(Address), "node 3 heard that it was lost, and answered");
+    assert_eq!(net.at(20_000).ways[&packet], [0, 1, 2, 3].map(Address), "node 3 heard that it was lost, and answered");
     net.check_account();
 }
 
 #[test]
 fn under_ns2_a_failed_packet_is_lost_and_the_route_stays() {
-    let mut net = network(2, &exact(NS2));
-    net.join(0, 1);
-    net.run_until(16_000);
+    let mut net = network(2, &exact(NS2)).chained(&[0, 1]).after(16_000);
     net.part(0, 1);
     net.send_until(0, 1, 17_000);
     assert_eq!(net.dropped(0, DropReason::RetryLimit), 1);
     assert_eq!(net.route(0, 1), Some((1, 1)));
     // Three intervals after the last update, which came at 15 s.
-    net.run_until(59_900);
-    assert_eq!(net.route(0, 1), Some((1, 1)));
-    net.run_until(60_100);
-    assert_eq!(net.route(0, 1), None);
+    assert_eq!(net.at(59_900).route(0, 1), Some((1, 1)));
+    assert_eq!(net.at(60_100).route(0, 1), None);
     // It has just told its table, and may speak again a second later.
     net.run_until(61_100);
     assert!(net.talk.iter().any(|line| line.contains("0>*") && line.contains("1:250/7")), "{:?}", net.talk);
@@ -267,8 +234,7 @@ fn under_ns2_a_failed_packet_is_lost_and_the_route_stays() {
 
 #[test]
 fn triggered_updates_keep_a_second_apart() {
-    let mut net = network(1, &exact(RFC));
-    net.run_until(5_000);
+    let mut net = network(1, &exact(RFC)).after(5_000);
     for destination in 10..20 {
         tell(&mut net, 1, &[(destination, 1, 2)]);
         net.run_until(5_000 + u64::from(destination - 9) * 100);
@@ -281,8 +247,7 @@ fn triggered_updates_keep_a_second_apart() {
 #[test]
 fn a_triggered_update_becomes_a_full_one_when_much_has_changed() {
     let mut net = network(1, &exact(RFC));
-    net.run_until(5_000);
-    tell(&mut net, 1, &[(1, 0, 4), (6, 1, 2), (7, 1, 2)]);
+    tell(net.at(5_000), 1, &[(1, 0, 4), (6, 1, 2), (7, 1, 2)]);
     net.run_until(6_500);
     assert!(net.talk[1].contains("news 1:1/4 6:2/2 7:2/2"), "three are too few: {:?}", net.talk);
     tell(&mut net, 1, &[(1, 0, 6), (6, 3, 4), (7, 3, 4), (8, 1, 2), (9, 1, 2), (10, 1, 2), (11, 1, 2)]);
@@ -298,8 +263,7 @@ fn a_triggered_update_becomes_a_full_one_when_much_has_changed() {
 #[test]
 fn under_ns2_a_full_triggered_update_takes_the_place_of_the_next_periodic_one() {
     let mut net = network(1, &Params { initial_settling_time: Span::ZERO, ..exact(NS2) });
-    net.run_until(5_000);
-    tell(&mut net, 1, &[(1, 0, 4), (6, 1, 2), (7, 1, 2), (8, 1, 2)]);
+    tell(net.at(5_000), 1, &[(1, 0, 4), (6, 1, 2), (7, 1, 2), (8, 1, 2)]);
     net.run_until(19_900);
     assert_eq!(times(&net.said("full")), [0, 5_000], "{:?}", net.talk);
     assert_eq!(times(&net.said("0:0/6")), [5_000]);
@@ -311,8 +275,7 @@ fn under_ns2_a_full_triggered_update_takes_the_place_of_the_next_periodic_one() 
 fn a_node_that_is_called_unreachable_with_an_old_number_has_answered_already() {
     for (profile, answers) in [(RFC, 0), (NS2, 1)] {
         let mut net = network(1, &exact(profile));
-        net.run_until(5_000);
-        tell(&mut net, 1, &[(0, 250, 3)]);
+        tell(net.at(5_000), 1, &[(0, 250, 3)]);
         net.run_until(5_200);
         assert_eq!(net.talk.len() - 1, answers, "{profile}: {:?}", net.talk);
     }
@@ -321,10 +284,8 @@ fn a_node_that_is_called_unreachable_with_an_old_number_has_answered_already() {
 #[test]
 fn answers_to_being_called_unreachable_keep_a_second_apart() {
     let mut net = network(1, &exact(RFC));
-    net.run_until(5_000);
-    tell(&mut net, 1, &[(0, 250, 5)]);
-    net.run_until(5_200);
-    tell(&mut net, 1, &[(0, 250, 7)]);
+    tell(net.at(5_000), 1, &[(0, 250, 5)]);
+    tell(net.at(5_200), 1, &[(0, 250, 7)]);
     net.run_until(6_500);
     assert_eq!(times(&net.said("0>*")), [0, 5_000, 6_000]);
 }
@@ -333,10 +294,8 @@ fn answers_to_being_called_unreachable_keep_a_second_apart() {
 fn a_node_answers_with_a_newer_number_when_it_is_called_unreachable() {
     for profile in [RFC, NS2] {
         let mut net = network(1, &exact(profile));
-        net.run_until(5_000);
-        tell(&mut net, 1, &[(0, 3, 77)]);
-        net.run_until(5_100);
-        assert_eq!(net.talk.len(), 1, "any other news of itself is ignored");
+        tell(net.at(5_000), 1, &[(0, 3, 77)]);
+        assert_eq!(net.at(5_100).talk.len(), 1, "any other news of itself is ignored");
         tell(&mut net, 1, &[(0, 250, 5)]);
         net.run_until(5_200);
         assert!(net.talk[1].starts_with("5100 0>* full 0:0/6"), "{:?}", net.talk);
@@ -347,8 +306,7 @@ fn a_node_answers_with_a_newer_number_when_it_is_called_unreachable() {
 fn a_neighbour_that_knows_of_no_route_is_told_of_a_newer_one() {
     for profile in [RFC, NS2] {
         let mut net = network(1, &exact(profile));
-        net.run_until(5_000);
-        tell(&mut net, 1, &[(9, 2, 10)]);
+        tell(net.at(5_000), 1, &[(9, 2, 10)]);
         net.run_until(40_000);
         net.talk.clear();
         tell(&mut net, 2, &[(9, 250, 9)]);
@@ -362,14 +320,12 @@ fn a_neighbour_that_knows_of_no_route_is_told_of_a_newer_one() {
 #[test]
 fn five_packets_wait_for_each_destination() {
     for (profile, expired) in [(RFC, 5), (NS2, 0)] {
-        let mut net = network(1, &exact(profile));
-        net.run_until(1_000);
+        let mut net = network(1, &exact(profile)).after(1_000);
         let sent: Vec<_> = (0..7).map(|_| net.send(0, 9)).collect();
         net.send(0, 8);
         assert_eq!(net.dropped(0, DropReason::RouteBufferFull), 2);
         assert_eq!(net.router(0).held().len(), 6);
-        net.run_until(40_000);
-        assert_eq!(net.dropped(0, DropReason::RouteTimeout), if expired > 0 { 6 } else { 0 });
+        assert_eq!(net.at(40_000).dropped(0, DropReason::RouteTimeout), if expired > 0 { 6 } else { 0 });
         tell(&mut net, 1, &[(9, 1, 10)]);
         assert_eq!(net.router(0).held().len(), if expired > 0 { 0 } else { 1 });
         assert_eq!(sent.len() as u64 - 2 - expired, if expired > 0 { 0 } else { 5 });
@@ -440,9 +396,7 @@ fn a_packet_that_is_led_towards_a_router_goes_by_a_route_of_its_own_or_by_the_ro
 #[test]
 fn a_packet_keeps_the_reason_for_which_the_link_gave_it_back() {
     for reason in [DropReason::ArpFailed, DropReason::RetryLimit] {
-        let mut net = network(2, &exact(NS2));
-        net.join(0, 1);
-        net.run_until(16_000);
+        let mut net = network(2, &exact(NS2)).chained(&[0, 1]).after(16_000);
         net.reason = reason;
         net.fail_segment(0, 1, 0, 1);
         assert_eq!((net.dropped(0, reason), net.cx.ledger.dropped), (1, 1), "{reason:?}");

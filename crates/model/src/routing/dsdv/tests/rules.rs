@@ -10,8 +10,7 @@ fn updates(net: &Network) -> Vec<&str> {
 #[test]
 fn a_node_numbers_its_full_updates_with_even_numbers() {
     for profile in [RFC, NS2] {
-        let mut net = network(1, &exact(profile));
-        net.run_until(50_000);
+        let net = network(1, &exact(profile)).after(50_000);
         let own: Vec<_> = updates(&net).iter().map(|it| it.split(' ').nth(1).expect("an entry")).collect();
         assert_eq!(own, ["0:0/4", "0:0/6", "0:0/8", "0:0/10"], "{profile}: two more each time");
     }
@@ -29,8 +28,7 @@ fn a_metric_is_one_more_than_that_of_the_neighbour() {
 fn an_unknown_destination_that_cannot_be_reached_is_no_news() {
     for profile in [RFC, NS2] {
         let mut net = network(1, &exact(profile));
-        net.run_until(1_500);
-        tell(&mut net, 1, &[(9, 250, 3)]);
+        tell(net.at(1_500), 1, &[(9, 250, 3)]);
         net.run_until(14_000);
         assert_eq!(net.talk.len(), 1, "{profile}: {:?}", net.talk);
     }
@@ -62,10 +60,8 @@ fn numbers_go_on_after_the_largest() {
 #[test]
 fn an_incremental_update_has_what_changed_and_a_full_one_has_all() {
     let mut net = network(1, &exact(RFC));
-    net.run_until(1_500);
-    tell(&mut net, 1, &[(1, 0, 4), (7, 1, 4)]);
-    net.run_until(5_000);
-    tell(&mut net, 1, &[(1, 0, 4), (7, 1, 4), (8, 1, 4)]);
+    tell(net.at(1_500), 1, &[(1, 0, 4), (7, 1, 4)]);
+    tell(net.at(5_000), 1, &[(1, 0, 4), (7, 1, 4), (8, 1, 4)]);
     net.run_until(16_000);
     let expected = ["full 0:0/4", "news 1:1/4 7:2/4", "news 8:2/4", "full 0:0/6 1:1/4 7:2/4 8:2/4"];
     let said: Vec<_> = updates(&net).iter().map(|it| it.split(" ttl").next().expect("entries")).collect();
@@ -76,8 +72,7 @@ fn an_incremental_update_has_what_changed_and_a_full_one_has_all() {
 fn a_newer_number_alone_triggers_nothing() {
     for profile in [RFC, NS2] {
         let mut net = network(1, &exact(profile));
-        net.run_until(1_500);
-        tell(&mut net, 1, &[(1, 0, 4)]);
+        tell(net.at(1_500), 1, &[(1, 0, 4)]);
         net.run_until(16_000);
         net.talk.clear();
         tell(&mut net, 1, &[(1, 0, 6)]);
@@ -91,10 +86,8 @@ fn a_newer_number_alone_triggers_nothing() {
 #[test]
 fn a_shorter_way_with_the_same_number_is_told_at_once() {
     let mut net = network(1, &exact(RFC));
-    net.run_until(1_500);
-    tell(&mut net, 1, &[(9, 5, 10)]);
-    net.run_until(5_000);
-    tell(&mut net, 2, &[(9, 2, 10)]);
+    tell(net.at(1_500), 1, &[(9, 5, 10)]);
+    tell(net.at(5_000), 2, &[(9, 2, 10)]);
     net.run_until(5_100);
     assert_eq!(times(&net.said("9:3/10")), [5_000]);
 }
@@ -103,10 +96,8 @@ fn a_shorter_way_with_the_same_number_is_told_at_once() {
 fn under_ns2_a_changed_metric_is_repeated_until_the_next_full_update() {
     let repeated = |profile| {
         let mut net = network(1, &exact(profile));
-        net.run_until(16_000);
-        tell(&mut net, 1, &[(9, 1, 10)]);
-        net.run_until(17_500);
-        tell(&mut net, 1, &[(8, 1, 10)]);
+        tell(net.at(16_000), 1, &[(9, 1, 10)]);
+        tell(net.at(17_500), 1, &[(8, 1, 10)]);
         net.run_until(29_900);
         net.said("news").iter().filter(|line| line.contains("9:2/10")).count()
     };
@@ -115,10 +106,8 @@ fn under_ns2_a_changed_metric_is_repeated_until_the_next_full_update() {
 
 #[test]
 fn all_destinations_behind_a_lost_neighbour_are_told_in_one_update() {
-    let mut net = network(3, &exact(RFC));
-    net.chain(&[0, 1]);
-    net.run_until(3_000);
-    tell(&mut net, 1, &[(1, 0, 6), (7, 1, 4), (8, 2, 4)]);
+    let mut net = network(3, &exact(RFC)).chained(&[0, 1]);
+    tell(net.at(3_000), 1, &[(1, 0, 6), (7, 1, 4), (8, 2, 4)]);
     net.run_until(8_000);
     net.talk.clear();
     net.part(0, 1);
@@ -132,25 +121,17 @@ fn all_destinations_behind_a_lost_neighbour_are_told_in_one_update() {
 fn any_update_keeps_a_neighbour_and_silence_of_three_intervals_loses_it() {
     for profile in [RFC, NS2] {
         let mut net = network(1, &exact(profile));
-        net.run_until(1_000);
-        tell(&mut net, 1, &[(1, 0, 4), (9, 1, 4)]);
-        net.run_until(41_000);
-        tell(&mut net, 1, &[]);
-        net.run_until(85_900);
-        assert_eq!(net.route(0, 9), Some((1, 2)), "{profile}: an update without news counts");
-        net.run_until(86_100);
-        assert_eq!((net.route(0, 9), net.route(0, 1)), (None, None), "{profile}: 45 s later");
+        tell(net.at(1_000), 1, &[(1, 0, 4), (9, 1, 4)]);
+        tell(net.at(41_000), 1, &[]);
+        assert_eq!(net.at(85_900).route(0, 9), Some((1, 2)), "{profile}: an update without news counts");
+        assert_eq!((net.at(86_100).route(0, 9), net.route(0, 1)), (None, None), "{profile}: 45 s later");
     }
 }
 
 #[test]
 fn packets_for_a_lost_neighbour_take_another_way() {
     // 0-1-3 and 0-2-3. Node 0 sends several packets; the first fails, and the others come back from the queue.
-    let mut net = network(4, &exact(RFC));
-    for (a, b) in [(0, 1), (1, 3), (0, 2), (2, 3)] {
-        net.join(a, b);
-    }
-    net.run_until(10_000);
+    let mut net = network(4, &exact(RFC)).joined(&[(0, 1), (1, 3), (0, 2), (2, 3)]).after(10_000);
     let (first, _) = net.route(0, 3).expect("a route");
     net.part(0, first);
     let packets: Vec<_> = (0..3).map(|_| net.send(0, 3)).collect();
@@ -164,8 +145,7 @@ fn packets_for_a_lost_neighbour_take_another_way() {
 #[test]
 fn waiting_packets_leave_in_the_order_in_which_they_came() {
     for profile in [RFC, NS2] {
-        let mut net = network(2, &exact(profile));
-        net.run_until(1_000);
+        let mut net = network(2, &exact(profile)).after(1_000);
         let packets: Vec<_> = (0..4).map(|_| net.send(0, 1)).collect();
         net.join(0, 1);
         net.run_until(20_000);
@@ -176,9 +156,7 @@ fn waiting_packets_leave_in_the_order_in_which_they_came() {
 
 #[test]
 fn an_update_goes_one_hop() {
-    let mut net = network(3, &exact(RFC));
-    net.chain(&[0, 1]);
-    net.run_until(20_000);
-    assert!(net.said("0>").iter().all(|line| line.contains("0>* ") && line.contains(" ttl 1 ")));
+    let mut net = network(3, &exact(RFC)).chained(&[0, 1]);
+    assert!(net.at(20_000).said("0>").iter().all(|line| line.contains("0>* ") && line.contains(" ttl 1 ")));
     assert_eq!(net.route(2, 0), None);
 }

@@ -4,10 +4,7 @@ use super::*;
 
 /// Node 0 has a route to node 3 through node 1, which knows two ways on: through node 2 and through node 4.
 fn fork(change: impl FnOnce(&mut Params)) -> (Network, u32, u32) {
-    let mut net = network(5, change);
-    net.chain(&[0, 1, 2, 3]);
-    net.chain(&[1, 4, 3]);
-    net.send_until(0, 3, 1_000);
+    let net = network(5, change).chained(&[0, 1, 2, 3]).chained(&[1, 4, 3]).having_sent(0, 3, 1_000);
     assert_eq!(net.arrived.len(), 1);
     let used = net.ways[&0][2].0;
     (net, used, 6 - used)
@@ -15,8 +12,7 @@ fn fork(change: impl FnOnce(&mut Params)) -> (Network, u32, u32) {
 
 #[test]
 fn s8_3_4_the_source_is_told_of_a_broken_link() {
-    let mut net = chain(4, |_| {});
-    net.send_until(0, 3, 1_000);
+    let mut net = chain(4, |_| {}).having_sent(0, 3, 1_000);
     net.part(2, 3);
     net.send_until(0, 3, 1_400);
     let error = "2->0 error of 2 for 0: NodeUnreachable(3) 0 route 0 1 [1]";
@@ -28,10 +24,7 @@ fn s8_3_4_the_source_is_told_of_a_broken_link() {
 
 #[test]
 fn s8_3_5_all_that_see_an_error_forget_the_link() {
-    let mut net = network(5, |_| {});
-    net.chain(&[0, 1, 2, 3]);
-    net.join(4, 1);
-    net.send_until(0, 3, 1_000);
+    let mut net = network(5, |_| {}).chained(&[0, 1, 2, 3]).chained(&[4, 1]).having_sent(0, 3, 1_000);
     net.part(2, 3);
     net.send_until(0, 3, 1_400);
     // Node 1 has passed the error on, and node 4 has overheard it: both must ask.
@@ -46,17 +39,13 @@ fn s8_3_5_all_that_see_an_error_forget_the_link() {
 
 /// The error of node 3 for node 0 meets one of node 1, as node 0 has gone from its side; node 3 knows another way.
 fn error_meets_error(change: impl FnOnce(&mut Params)) -> Network {
-    let mut net = network(7, change);
-    net.chain(&[0, 1, 2, 3, 4]);
-    net.send_until(0, 4, 1_000);
-    net.chain(&[6, 5, 0]);
+    let mut net = network(7, change).chained(&[0, 1, 2, 3, 4]).having_sent(0, 4, 1_000).chained(&[6, 5, 0]);
     net.send_until(6, 0, 1_500);
     // Node 3 overhears the way of node 6 to node 0.
     net.join(3, 6);
     net.send_until(6, 0, 2_000);
     net.part(3, 4);
-    net.send(0, 4);
-    net.run_until(2_006);
+    net.send_until(0, 4, 2_006);
     net.part(0, 1);
     net.run_until(2_500);
     net
@@ -86,8 +75,7 @@ fn s8_3_5_the_node_whose_error_comes_back_sends_it_another_way() {
 
 #[test]
 fn s3_4_4_the_last_error_goes_with_the_next_request() {
-    let mut net = chain(4, |_| {});
-    net.send_until(0, 3, 1_000);
+    let mut net = chain(4, |_| {}).having_sent(0, 3, 1_000);
     net.part(2, 3);
     net.send_until(0, 3, 1_400);
     net.send_until(0, 3, 2_000);
@@ -103,8 +91,7 @@ fn s3_4_4_the_last_error_goes_with_the_next_request() {
 fn s8_3_6_a_packet_is_salvaged_along_another_route() {
     let (mut net, used, other) = fork(|_| {});
     net.part(1, used);
-    let packet = net.send(0, 3);
-    net.run_until(1_500);
+    let packet = net.send_until(0, 3, 1_500);
     assert_eq!(net.said(&format!("1>{other} 0->3 route 1 1 [1 {other}]")).len(), 1, "{:?}", net.talk);
     assert!(has_arrived(&net, packet));
     // The source is told all the same.
@@ -116,8 +103,7 @@ fn s8_3_6_a_packet_is_salvaged_along_another_route() {
 fn s8_3_6_no_packet_is_salvaged_more_often_than_max_salvage_count() {
     let (mut net, used, _) = fork(|params| params.max_salvage_count = 0);
     net.part(1, used);
-    let packet = net.send(0, 3);
-    net.run_until(1_500);
+    let packet = net.send_until(0, 3, 1_500);
     assert!(!has_arrived(&net, packet));
     assert_eq!(net.dropped(1, DropReason::RetryLimit), 1);
 }
@@ -138,13 +124,11 @@ fn s8_3_6_a_packet_is_not_salvaged_back_along_its_way() {
     net.part(used, 3);
     // The node at the broken link knows the other way round, through node 1, which the packet has met.
     net.send_until(used, 1, 1_200);
-    let packet = net.send(0, 3);
-    net.run_until(1_400);
+    let packet = net.send_until(0, 3, 1_400);
     assert!(!has_arrived(&net, packet), "{other}: {:?}", net.talk);
     net.check_loops();
     // The source knows better now.
-    let packet = net.send(0, 3);
-    net.run_until(3_000);
+    let packet = net.send_until(0, 3, 3_000);
     assert!(has_arrived(&net, packet));
     net.check_loops();
 }
@@ -161,14 +145,10 @@ fn s3_4_2_packets_in_the_queue_for_a_broken_link_are_saved_too() {
 
 #[test]
 fn s8_3_4_the_source_tries_its_own_packet_another_way() {
-    let mut net = network(4, |_| {});
-    net.chain(&[0, 1, 3]);
-    net.chain(&[0, 2, 3]);
-    net.send_until(0, 3, 1_000);
+    let mut net = network(4, |_| {}).chained(&[0, 1, 3]).chained(&[0, 2, 3]).having_sent(0, 3, 1_000);
     let used = net.ways[&0][1].0;
     net.part(0, used);
-    let packet = net.send(0, 3);
-    net.run_until(1_100);
+    let packet = net.send_until(0, 3, 1_100);
     assert!(has_arrived(&net, packet));
     assert_eq!(net.said("error").len(), 0);
     assert_eq!(net.route(0, 3), Some((3 - used, 2)));
@@ -176,10 +156,7 @@ fn s8_3_4_the_source_tries_its_own_packet_another_way() {
 
 #[test]
 fn s3_4_3_a_node_that_hears_a_packet_too_early_tells_the_source() {
-    let mut net = chain(3, |_| {});
-    net.send_until(0, 2, 1_000);
-    net.join(0, 2);
-    net.send_until(0, 2, 2_000);
+    let mut net = chain(3, |_| {}).having_sent(0, 2, 1_000).chained(&[0, 2]).having_sent(0, 2, 2_000);
     assert_eq!(net.said("2>0 2->0 reply [2]").len(), 1, "{:?}", net.talk);
     net.send_until(0, 2, 3_000);
     assert_eq!(net.ways[&2], [Address(0), Address(2)]);
@@ -188,9 +165,7 @@ fn s3_4_3_a_node_that_hears_a_packet_too_early_tells_the_source() {
 
 #[test]
 fn s4_4_a_gratuitous_reply_is_not_repeated_within_a_second() {
-    let mut net = chain(3, |_| {});
-    net.send_until(0, 2, 1_000);
-    net.join(0, 2);
+    let mut net = chain(3, |_| {}).having_sent(0, 2, 1_000).chained(&[0, 2]);
     net.lost = vec!["2>0 2->0 reply".to_owned(), "2>0 2->0 reply".to_owned()];
     for millis in [1_100, 1_700, 1_900] {
         net.send_until(0, 2, millis);
@@ -203,17 +178,14 @@ fn s4_4_a_gratuitous_reply_is_not_repeated_within_a_second() {
 
 #[test]
 fn s3_4_3_no_gratuitous_replies_where_they_are_off() {
-    let mut net = chain(3, |params| params.gratuitous_replies = false);
-    net.send_until(0, 2, 1_000);
-    net.join(0, 2);
+    let mut net = chain(3, |params| params.gratuitous_replies = false).having_sent(0, 2, 1_000).chained(&[0, 2]);
     net.send_until(0, 2, 2_000);
     assert_eq!(net.said("2>0 2->0 reply").len(), 0);
 }
 
 #[test]
 fn s8_3_3_a_next_hop_is_asked_and_acknowledges() {
-    let mut net = chain(3, |params| params.acknowledgement = Acknowledgement::Network);
-    net.send_until(0, 2, 3_000);
+    let mut net = chain(3, |params| params.acknowledgement = Acknowledgement::Network).having_sent(0, 2, 3_000);
     let before = (net.said(" asks ").len(), net.said(" ack ").len());
     net.send_until(0, 2, 4_000);
     assert_eq!(net.said("0>1 0->2 route 0 1 [1] asks").len(), 2, "{:?}", net.talk);
@@ -224,8 +196,7 @@ fn s8_3_3_a_next_hop_is_asked_and_acknowledges() {
 
 #[test]
 fn s8_3_3_a_next_hop_that_acknowledged_within_maint_holdoff_is_not_asked() {
-    let mut net = chain(2, |params| params.acknowledgement = Acknowledgement::Network);
-    net.send_until(0, 1, 1_000);
+    let mut net = chain(2, |params| params.acknowledgement = Acknowledgement::Network).having_sent(0, 1, 1_000);
     net.send_until(0, 1, 1_100);
     let asked = net.said("0>1 0->1 asks").len();
     net.send_until(0, 1, 1_200);
@@ -237,8 +208,7 @@ fn s8_3_3_a_next_hop_that_acknowledged_within_maint_holdoff_is_not_asked() {
 
 #[test]
 fn s8_3_3_without_an_acknowledgement_the_link_is_broken_after_max_maint_rexmt() {
-    let mut net = chain(3, |params| params.acknowledgement = Acknowledgement::Network);
-    net.send_until(0, 2, 2_000);
+    let mut net = chain(3, |params| params.acknowledgement = Acknowledgement::Network).having_sent(0, 2, 2_000);
     net.part(1, 2);
     net.send_until(0, 2, 6_000);
     assert_eq!(net.said("1>2 0->2 route 0 0 [1] asks 3 ttl 63").len(), 3, "{:?}", net.talk);
@@ -251,13 +221,11 @@ fn s4_5_a_full_maintenance_buffer_does_not_take_a_packet() {
     let change = |params: &mut Params| {
         (params.acknowledgement, params.maint_buffer_packets) = (Acknowledgement::Network, 1);
     };
-    let mut net = chain(3, change);
-    net.send_until(0, 2, 2_000);
+    let mut net = chain(3, change).having_sent(0, 2, 2_000);
     net.part(0, 1);
     let before = net.talk.len();
     net.send(0, 2);
-    net.send(0, 2);
-    net.run_until(6_000);
+    net.send_until(0, 2, 6_000);
     let sent = net.talk[before..].iter().filter(|line| line.contains("0>1 0->2 route"));
     let (asked, bare): (Vec<_>, Vec<_>) = sent.partition(|line| line.contains("asks"));
     assert_eq!((asked.len(), bare.len()), (3, 1), "the first is watched, the second is not: {:?}", net.talk);
@@ -266,8 +234,7 @@ fn s4_5_a_full_maintenance_buffer_does_not_take_a_packet() {
 
 #[test]
 fn s8_3_2_a_packet_that_is_heard_from_the_next_hop_needs_no_acknowledgement() {
-    let mut net = chain(4, |params| params.acknowledgement = Acknowledgement::Passive);
-    net.send_until(0, 3, 2_000);
+    let net = chain(4, |params| params.acknowledgement = Acknowledgement::Passive).having_sent(0, 3, 2_000);
     assert_eq!(net.said("0>1 0->3 route 0 2 [1 2]").len(), 1, "{:?}", net.talk);
     assert_eq!(net.said("0->3 route 0 2 [1 2] asks").len(), 0);
     // The last hop passes nothing on: it is asked.
@@ -277,14 +244,12 @@ fn s8_3_2_a_packet_that_is_heard_from_the_next_hop_needs_no_acknowledgement() {
 
 #[test]
 fn s8_3_2_one_packet_that_is_heard_acknowledges_all_for_its_next_hop() {
-    let mut net = chain(4, |params| params.acknowledgement = Acknowledgement::Passive);
-    net.send_until(0, 3, 2_000);
+    let mut net = chain(4, |params| params.acknowledgement = Acknowledgement::Passive).having_sent(0, 3, 2_000);
     // Node 1 sends the first one, and nobody hears it; the second one is heard before the first is overdue.
     net.lost = vec!["1>2 0->3 route".to_owned()];
     let before = net.said("0>1 0->3 route 0 2 [1 2]").len();
     net.send(0, 3);
-    net.send(0, 3);
-    net.run_until(4_000);
+    net.send_until(0, 3, 4_000);
     assert_eq!(net.said("0>1 0->3 route 0 2 [1 2]").len(), before + 2, "{:?}", net.talk);
     // Node 1, too, takes both for received: the rule trusts the link.
     assert_eq!(net.arrived.len(), 2);
@@ -293,8 +258,7 @@ fn s8_3_2_one_packet_that_is_heard_acknowledges_all_for_its_next_hop() {
 
 #[test]
 fn s8_3_2_a_packet_that_is_not_heard_is_sent_again_and_then_asks() {
-    let mut net = chain(4, |params| params.acknowledgement = Acknowledgement::Passive);
-    net.send_until(0, 3, 2_000);
+    let mut net = chain(4, |params| params.acknowledgement = Acknowledgement::Passive).having_sent(0, 3, 2_000);
     net.part(0, 1);
     net.send_until(0, 3, 8_000);
     assert_eq!(net.said("0>1 0->3 route 0 2 [1 2] ttl").len(), 1 + 2, "{:?}", net.talk);
@@ -305,8 +269,7 @@ fn s8_3_2_a_packet_that_is_not_heard_is_sent_again_and_then_asks() {
 
 #[test]
 fn the_source_of_a_segment_is_told_when_it_cannot_be_passed_on() {
-    let mut net = chain(4, |_| {});
-    net.send_until(0, 3, 1_000);
+    let mut net = chain(4, |_| {}).having_sent(0, 3, 1_000);
     net.part(2, 3);
     net.send_segment(0, 3);
     net.run_until(1_400);

@@ -8,8 +8,7 @@ fn ns2(nodes: u32) -> Network {
 
 #[test]
 fn the_bytes_of_requests_and_replies_are_those_of_ns2() {
-    let mut net = ns2(6);
-    net.send_until(0, 5, 1_000);
+    let net = ns2(6).having_sent(0, 5, 1_000);
     // From a trace of ns-2.35, less 58 bytes of the MAC.
     for (node, passed, bytes) in [(0, "", 32), (1, "1", 48), (2, "1 2", 68), (3, "1 2 3", 92), (4, "1 2 3 4", 120)] {
         let line = net.said(&format!(" {node}>* 0->* request 2 for 5 [{passed}]"))[0];
@@ -21,8 +20,7 @@ fn the_bytes_of_requests_and_replies_are_those_of_ns2() {
 
 #[test]
 fn a_flow_is_established_by_four_packets_and_then_data_carry_nothing() {
-    let mut net = ns2(4);
-    net.send_until(0, 3, 1_000);
+    let mut net = ns2(4).having_sent(0, 3, 1_000);
     for millis in (2..8).map(|tenth| tenth * 500) {
         net.send_until(0, 3, millis);
     }
@@ -102,9 +100,7 @@ fn a_reply_for_another_node_waits_without_another_route() {
 #[test]
 fn the_route_of_a_salvaged_packet_is_not_read_by_who_heard_the_packet_before() {
     let mut net = network(6, |params| *params = Params::of_profile(NS2));
-    for (a, b) in [(0, 1), (1, 2), (2, 3), (1, 4), (4, 3), (5, 0), (5, 1)] {
-        net.join(a, b);
-    }
+    net.join_all(&[(0, 1), (1, 2), (2, 3), (1, 4), (4, 3), (5, 0), (5, 1)]);
     // Node 1 knows both ways.
     net.send_until(1, 3, 1_000);
     net.send_until(0, 3, 2_000);
@@ -120,8 +116,7 @@ fn the_route_of_a_salvaged_packet_is_not_read_by_who_heard_the_packet_before() {
 
 #[test]
 fn a_search_sends_pairs_of_requests_with_waits_of_half_a_second_times_four() {
-    let mut net = ns2(1);
-    net.send_until(0, 9, 29_000);
+    let net = ns2(1).having_sent(0, 9, 29_000);
     let sent = times(&net, "request");
     let mut expected = Vec::new();
     for pair in [0, 2_000, 10_000, 20_000] {
@@ -146,22 +141,18 @@ fn packets_leave_the_buffer_thirty_milliseconds_apart() {
 
 #[test]
 fn answers_from_the_cache_are_sent_at_once() {
-    let mut net = ns2(4);
-    net.send_until(0, 3, 1_000);
-    net.send_until(1, 3, 2_000);
+    let net = ns2(4).having_sent(0, 3, 1_000).having_sent(1, 3, 2_000);
     assert!(net.said(" 1>* 1->*").is_empty(), "a node that passes packets on knows their routes: {:?}", net.talk);
 }
 
 #[test]
 fn a_packet_that_waits_takes_a_number_at_each_look_for_a_request_that_is_not_sent() {
-    let mut net = ns2(1);
-    net.send_until(0, 9, 29_000);
+    let net = ns2(1).having_sent(0, 9, 29_000);
     // A look every 30 to 60 ms, 45 ms on average; eight of the requests are sent.
     let (looks, sent) = (29_000 / 45, 8);
     assert_eq!(times(&net, "request").len() as u64, sent);
     assert!(net.cx.ledger.numbered_only.abs_diff(looks - sent) < 50, "{:?}", net.cx.ledger);
     // With a route, nothing is looked at.
-    let mut net = ns2(2);
-    net.send_until(0, 1, 29_000);
+    let net = ns2(2).having_sent(0, 1, 29_000);
     assert!(net.cx.ledger.numbered_only < 5, "{:?}", net.cx.ledger);
 }

@@ -151,18 +151,14 @@ fn routes_in_use_are_announced_when_they_change_or_end() {
 fn without_a_route_a_packet_is_dropped_and_the_source_is_told() {
     let mut net = network(&defaults(), 3);
     net.send_segment(0, 2);
-    net.run_until(10);
-    assert_eq!(net.dropped(0, DropReason::NoRoute), 1);
+    assert_eq!(net.at(10).dropped(0, DropReason::NoRoute), 1);
     assert_eq!(net.said("cannot pass on segment").len(), 1);
     net.check_account();
 }
 
 #[test]
 fn packets_go_along_a_chain_and_go_round_when_it_breaks() {
-    let mut net = network(&defaults(), 7);
-    net.chain(&[0, 1, 2, 3]);
-    net.chain(&[0, 4, 5, 6, 3]);
-    net.run_until(20_000);
+    let mut net = network(&defaults(), 7).chained(&[0, 1, 2, 3]).chained(&[0, 4, 5, 6, 3]).after(20_000);
     net.send_until(0, 3, 21_000);
     assert_eq!((net.arrived.len(), net.route(0, 3)), (1, Some((1, 3))));
     net.part(1, 2);
@@ -204,10 +200,8 @@ fn etx_takes_two_good_links_instead_of_one_bad_link() {
 #[test]
 fn etx_is_told_in_messages_of_olsrd() {
     let params = Params { metric: Metric::Etx, ..defaults() };
-    let mut net = network(&params, 4);
-    net.chain(&[0, 1, 2, 3]);
-    net.run_until(30_000);
-    assert_eq!((net.route(0, 3), net.route(3, 0)), (Some((1, 3)), Some((2, 3))));
+    let mut net = network(&params, 4).chained(&[0, 1, 2, 3]);
+    assert_eq!((net.at(30_000).route(0, 3), net.route(3, 0)), (Some((1, 3)), Some((2, 3))));
     // A HELLO of node 1: 28 of headers, 4 of the packet, 16, one block of 4 with two neighbours of 8 bytes.
     assert!(net.talk.iter().any(|line| line.contains("1>* HELLO ttl 1 68 B")), "{:?}", net.said("1>* HELLO"));
 }

@@ -7,8 +7,7 @@ use super::*;
 fn links_broken(links: u64, neighbour_expiry: Auto, hellos_lost: usize) -> usize {
     let params = Params { link_detection: LinkDetection::Hello, neighbour_expiry, ..Params::of_profile(RFC) };
     let broken = |seed| {
-        let mut net = Network::new(&Config::Aodv(params.clone().into()), 3, seed, describe);
-        net.chain(&[0, 1, 2]);
+        let mut net = Network::new(&Config::Aodv(params.clone().into()), 3, seed, describe).chained(&[0, 1, 2]);
         // Datagrams one way: node 0 hears nothing from node 1 but HELLO messages.
         for round in 0..40 {
             if round == 10 {

@@ -5,9 +5,7 @@ use super::*;
 /// Two ways from node 0 to node 2, through 1 and through 4; 3 and 5 are behind node 2. Node 0 reaches 3 through 1, and
 /// then 5 through 4, so that node 2's route back to node 0 leads through 4.
 fn two_ways(params: &Params) -> Network {
-    let mut net = network(6, params);
-    net.chain(&[0, 1, 2, 3]);
-    net.chain(&[0, 4, 2, 5]);
+    let mut net = network(6, params).chained(&[0, 1, 2, 3]).chained(&[0, 4, 2, 5]);
     net.part(0, 4);
     net.send_until(0, 3, 1_000);
     net.join(0, 4);
@@ -20,8 +18,7 @@ fn two_ways(params: &Params) -> Network {
 
 #[test]
 fn s6_11_an_error_goes_back_to_those_who_use_the_route() {
-    let mut net = chain(5, &quiet());
-    net.send_until(0, 4, 1_000);
+    let mut net = chain(5, &quiet()).having_sent(0, 4, 1_000);
     net.part(3, 4);
     net.talk.clear();
     net.changes.clear();
@@ -43,10 +40,7 @@ fn s6_11_an_error_goes_back_to_those_who_use_the_route() {
 #[test]
 fn s6_11_an_error_to_several_users_is_broadcast() {
     // Nodes 0 and 1 both reach 4 through 2 and 3.
-    let mut net = network(5, &quiet());
-    net.chain(&[0, 2, 3, 4]);
-    net.join(1, 2);
-    net.send_until(0, 4, 1_000);
+    let mut net = network(5, &quiet()).chained(&[0, 2, 3, 4]).chained(&[1, 2]).having_sent(0, 4, 1_000);
     net.send_until(1, 4, 2_000);
     net.part(3, 4);
     net.talk.clear();
@@ -73,8 +67,7 @@ fn s6_11_an_error_counts_only_from_the_next_hop() {
 
 #[test]
 fn s6_11_data_without_a_route_are_reported_to_where_they_came_from() {
-    let mut net = chain(3, &quiet());
-    net.send_until(0, 2, 1_000);
+    let mut net = chain(3, &quiet()).having_sent(0, 2, 1_000);
     // Node 1 loses its route silently: the lifetimes at node 0 are kept up by a reply that nobody had asked for.
     net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { destination: Address(9), originator: Address(0), ..reply() })));
     net.talk.clear();
@@ -96,17 +89,13 @@ fn s6_11_errors_are_limited_to_ten_a_second() {
         );
         net.send(0, destination);
     }
-    net.run_until(900);
-    assert_eq!(net.dropped(1, DropReason::NoRoute), 20);
+    assert_eq!(net.at(900).dropped(1, DropReason::NoRoute), 20);
     assert_eq!(net.said("RERR").len(), 10);
 }
 
 #[test]
 fn s6_11_a_source_keeps_its_own_packets_when_the_first_link_breaks() {
-    let mut net = network(4, &quiet());
-    net.chain(&[0, 1, 3]);
-    net.send_until(0, 3, 1_000);
-    net.chain(&[0, 2, 3]);
+    let mut net = network(4, &quiet()).chained(&[0, 1, 3]).having_sent(0, 3, 1_000).chained(&[0, 2, 3]);
     net.part(0, 1);
     let sent = [net.send(0, 3), net.send(0, 3), net.send(0, 3)];
     net.run_until(3_000);
@@ -123,8 +112,7 @@ fn s6_11_an_error_about_data_without_a_route_goes_to_the_neighbour_that_sent_the
     net.talk.clear();
     for round in 0..50 {
         net.send(0, 3);
-        net.send(0, 5);
-        net.run_until(2_000 + 100 * (round + 1));
+        net.send_until(0, 5, 2_000 + 100 * (round + 1));
     }
     assert!(net.lost.is_empty(), "the first error was lost");
     let errors = net.said("2>");
@@ -141,15 +129,13 @@ fn s6_11_an_error_about_data_without_a_route_goes_to_the_neighbour_that_sent_the
 fn s6_11_errors_about_data_without_a_route_do_not_advance_the_number_and_keep_the_entry() {
     // Every error is lost, so that node 0 sends on for longer than DELETE_PERIOD.
     let params = quiet();
-    let mut net = chain(4, &params);
-    net.send_until(0, 3, 1_000);
+    let mut net = chain(4, &params).having_sent(0, 3, 1_000);
     net.part(2, 3);
     net.talk.clear();
     let seconds = params.delete_period().nanos() / 1_000_000_000 + 10;
     for second in 1..seconds {
         net.lost.push("2>1 RERR".to_owned());
-        net.send(0, 3);
-        net.run_until(1_000 + 1_000 * second);
+        net.send_until(0, 3, 1_000 + 1_000 * second);
     }
     let errors = net.said("2>1 RERR");
     assert_eq!(errors.len() as u64, seconds - 1, "an error for each packet");
@@ -158,8 +144,7 @@ fn s6_11_errors_about_data_without_a_route_do_not_advance_the_number_and_keep_th
 
 #[test]
 fn s6_11_precursors_are_forgotten_with_the_route() {
-    let mut net = network(5, &Params { local_repair: true, ..quiet() });
-    net.chain(&[0, 1, 2, 3]);
+    let mut net = network(5, &Params { local_repair: true, ..quiet() }).chained(&[0, 1, 2, 3]);
     net.send(0, 3);
     net.send_until(0, 2, 1_000);
     net.chain(&[1, 4, 2]);
@@ -172,18 +157,14 @@ fn s6_11_precursors_are_forgotten_with_the_route() {
     };
     net.run_until(1_200);
     assert!(used(&net), "node 0 uses it");
-    net.run_until(120_000);
-    assert_eq!(net.route(1, 2), None);
+    assert_eq!(net.at(120_000).route(1, 2), None);
     assert!(!used(&net));
 }
 
 #[test]
 fn s6_11_one_error_names_every_destination_that_is_lost() {
     // Node 1 reaches 3, 4 and 2 over the link to node 2; node 0 uses the first two.
-    let mut net = network(5, &quiet());
-    net.chain(&[0, 1, 2, 3]);
-    net.join(2, 4);
-    net.send_until(0, 3, 1_000);
+    let mut net = network(5, &quiet()).chained(&[0, 1, 2, 3]).chained(&[2, 4]).having_sent(0, 3, 1_000);
     net.send_until(0, 4, 2_000);
     net.part(1, 2);
     net.talk.clear();
@@ -197,8 +178,7 @@ fn s6_11_one_error_names_every_destination_that_is_lost() {
 
 #[test]
 fn s6_11_nobody_is_told_of_a_route_that_nobody_uses() {
-    let mut net = chain(3, &quiet());
-    net.send_until(1, 2, 1_000);
+    let mut net = chain(3, &quiet()).having_sent(1, 2, 1_000);
     net.part(1, 2);
     net.talk.clear();
     net.send_until(1, 2, 1_100);

@@ -4,16 +4,13 @@ use super::*;
 
 /// A chain 0-1-2-3 with a detour 2-4-3, and a route from 0 to 3 in use; then the link 2-3 breaks.
 fn broken_near_the_end(params: &Params, detour: bool) -> (Network, u64) {
-    let mut net = network(5, params);
-    net.chain(&[0, 1, 2, 3]);
-    net.send_until(0, 3, 1_000);
+    let mut net = network(5, params).chained(&[0, 1, 2, 3]).having_sent(0, 3, 1_000);
     if detour {
         net.chain(&[2, 4, 3]);
     }
     net.part(2, 3);
     net.talk.clear();
-    let packet = net.send(0, 3);
-    net.run_until(2_000);
+    let packet = net.send_until(0, 3, 2_000);
     net.check_account();
     (net, packet)
 }
@@ -53,8 +50,7 @@ fn s6_12_without_local_repair_the_source_looks_again() {
     assert_eq!(net.dropped(2, DropReason::RetryLimit), 1);
     assert_eq!(net.ways[&packet].last(), Some(&Address(2)));
     net.talk.clear();
-    let packet = net.send(0, 3);
-    net.run_until(3_000);
+    let packet = net.send_until(0, 3, 3_000);
     assert_eq!(net.ways[&packet], [0, 1, 2, 4, 3].map(Address));
     assert!(net.talk[0].contains("hops to 3/1") && net.talk[0].contains("ttl 5"), "§6.4: 3 hops + TTL_INCREMENT");
 }
@@ -62,8 +58,7 @@ fn s6_12_without_local_repair_the_source_looks_again() {
 #[test]
 fn s6_12_only_near_destinations_are_repaired() {
     let params = Params { local_repair: true, max_repair_ttl: 1, ..quiet() };
-    let mut net = chain(5, &params);
-    net.send_until(0, 4, 1_000);
+    let mut net = chain(5, &params).having_sent(0, 4, 1_000);
     net.part(2, 3);
     net.talk.clear();
     net.send_until(0, 4, 1_100);
@@ -74,9 +69,7 @@ fn s6_12_only_near_destinations_are_repaired() {
 #[test]
 fn s6_12_other_routes_over_a_link_in_repair_are_repaired_when_they_are_needed() {
     let params = Params { local_repair: true, ..quiet() };
-    let mut net = network(6, &params);
-    net.chain(&[0, 1, 2, 3]);
-    net.join(2, 5);
+    let mut net = network(6, &params).chained(&[0, 1, 2, 3]).chained(&[2, 5]);
     net.send(0, 3);
     net.send_until(0, 2, 1_000);
     net.chain(&[1, 4, 2]);
@@ -84,8 +77,7 @@ fn s6_12_other_routes_over_a_link_in_repair_are_repaired_when_they_are_needed() 
     net.send_until(0, 3, 1_200);
     assert_eq!(net.said("1>0 RERR 2").len(), 0);
     assert_eq!((net.route(1, 3), net.route(1, 2)), (Some((4, 3)), None));
-    let packet = net.send(0, 2);
-    net.run_until(1_400);
+    let packet = net.send_until(0, 2, 1_400);
     assert_eq!(net.ways[&packet], [0, 1, 4, 2].map(Address));
     net.check_loops();
 }
@@ -94,10 +86,7 @@ fn s6_12_other_routes_over_a_link_in_repair_are_repaired_when_they_are_needed() 
 fn s6_12_a_repair_leaves_what_is_too_far_to_the_sources() {
     // Nodes 3 and 6 are behind node 2; a repair may ask for destinations two hops away, and 6 is four hops from node 1.
     let params = Params { local_repair: true, max_repair_ttl: 2, ..quiet() };
-    let mut net = network(7, &params);
-    net.chain(&[0, 1, 2, 3, 4, 6]);
-    net.send_until(0, 6, 1_000);
-    net.send_until(0, 3, 2_000);
+    let mut net = network(7, &params).chained(&[0, 1, 2, 3, 4, 6]).having_sent(0, 6, 1_000).having_sent(0, 3, 2_000);
     assert_eq!((net.route(1, 6), net.route(1, 3)), (Some((2, 4)), Some((2, 2))));
     net.part(1, 2);
     net.talk.clear();
@@ -105,9 +94,7 @@ fn s6_12_a_repair_leaves_what_is_too_far_to_the_sources() {
     assert_eq!(net.said("1>* RREQ").len(), 1, "node 3 is near enough: {:?}", net.talk);
     assert_eq!(net.said("1>0 RERR 6/").len(), 1, "node 6 is not: {:?}", net.talk);
     // A near one may be repaired when data come for it, but not after its lifetime.
-    let mut net = network(5, &Params { local_repair: true, ..quiet() });
-    net.chain(&[0, 1, 2, 3]);
-    net.join(2, 4);
+    let mut net = network(5, &Params { local_repair: true, ..quiet() }).chained(&[0, 1, 2, 3]).chained(&[2, 4]);
     net.send_until(0, 4, 1_000);
     net.send_until(0, 3, 2_000);
     net.part(1, 2);
@@ -128,8 +115,7 @@ fn s6_12_a_packet_that_waits_for_a_repair_is_not_unreachable() {
     net.part(2, 3);
     net.talk.clear();
     net.send_segment(0, 3);
-    net.run_until(1_013);
-    assert_eq!(net.said("2>* RREQ").len(), 1, "the repair is under way");
+    assert_eq!(net.at(1_013).said("2>* RREQ").len(), 1, "the repair is under way");
     // A second one had been given to the link before the first one failed.
     net.fail_segment(0, 3, 2, 3);
     assert!(net.said("cannot pass on").is_empty(), "{:?}", net.talk);
@@ -139,14 +125,11 @@ fn s6_12_a_packet_that_waits_for_a_repair_is_not_unreachable() {
 #[test]
 fn s6_12_the_flag_of_a_route_left_to_be_repaired_ends_for_good() {
     // As above; the error about node 4 is lost, and node 0 sends once more.
-    let mut net = network(5, &Params { local_repair: true, ..quiet() });
-    net.chain(&[0, 1, 2, 3]);
-    net.join(2, 4);
+    let mut net = network(5, &Params { local_repair: true, ..quiet() }).chained(&[0, 1, 2, 3]).chained(&[2, 4]);
     net.send_until(0, 4, 1_000);
     net.send_until(0, 3, 2_000);
     net.part(1, 2);
-    net.send(0, 3);
-    net.run_until(6_000);
+    net.send_until(0, 3, 6_000);
     net.talk.clear();
     net.lost.push("1>0 RERR 4/".to_owned());
     net.send_until(0, 4, 6_100);
@@ -156,18 +139,14 @@ fn s6_12_the_flag_of_a_route_left_to_be_repaired_ends_for_good() {
 
 #[test]
 fn s6_12_a_node_goes_on_to_look_for_the_destination_of_its_own_packets() {
-    let mut net = chain(4, &Params { local_repair: true, ..quiet() });
-    net.send_until(0, 3, 1_000);
+    let mut net = chain(4, &Params { local_repair: true, ..quiet() }).having_sent(0, 3, 1_000);
     net.part(2, 3);
-    let passing = net.send(0, 3);
-    net.run_until(1_050);
+    let passing = net.send_until(0, 3, 1_050);
     let own = net.send(2, 3);
     // The repair fails after 400 ms.
-    net.run_until(1_500);
-    assert_eq!(net.ways[&passing].last(), Some(&Address(2)));
+    assert_eq!(net.at(1_500).ways[&passing].last(), Some(&Address(2)));
     assert_eq!(net.dropped(2, DropReason::DiscoveryFailed), 1, "the packet of node 0");
     net.join(2, 3);
-    net.run_until(10_000);
-    assert_eq!(net.ways[&own], [2, 3].map(Address), "§6.3: the repair was no search for this packet");
+    assert_eq!(net.at(10_000).ways[&own], [2, 3].map(Address), "§6.3: the repair was no search for this packet");
     net.check_account();
 }

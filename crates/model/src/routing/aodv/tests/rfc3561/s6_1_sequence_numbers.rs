@@ -7,8 +7,7 @@ fn s6_1_the_number_of_a_neighbour_that_is_only_heard_does_not_grow() {
     let mut net = alone(&quiet());
     let from_8 = |sequence| Request { originator_sequence: sequence, id: sequence, hops: 0, ..request() };
     net.inject(8, 0, 5, wrap(AodvMessage::Request(from_8(5))));
-    net.run_until(6_000);
-    assert_eq!(net.route(0, 8), None, "expired, and the number is 6 now");
+    assert_eq!(net.at(6_000).route(0, 8), None, "expired, and the number is 6 now");
     for second in [7, 11, 15] {
         net.run_until(1_000 * second);
         net.inject(8, 0, 5, wrap(AodvMessage::Reply(Reply { originator: Address(0), ..reply() })));
@@ -20,8 +19,7 @@ fn s6_1_the_number_of_a_neighbour_that_is_only_heard_does_not_grow() {
         assert_eq!(net.said("RREP").len(), 0, "a route without a number of its own is not offered to others");
         assert_eq!(net.said("0>* RREQ").len(), 1);
     }
-    net.run_until(19_000);
-    assert_eq!(net.route(0, 8), None);
+    assert_eq!(net.at(19_000).route(0, 8), None);
     // Node 8 asks for the first time since: its number is 6, and that is news.
     net.inject(7, 0, 5, wrap(AodvMessage::Request(Request { hops: 1, ..from_8(6) })));
     assert_eq!(net.route(0, 8), Some((7, 2)));
@@ -29,8 +27,7 @@ fn s6_1_the_number_of_a_neighbour_that_is_only_heard_does_not_grow() {
 
 #[test]
 fn s6_1_a_node_advances_its_number_before_each_request() {
-    let mut net = chain(2, &quiet());
-    net.send_until(0, 9, 1_000);
+    let net = chain(2, &quiet()).having_sent(0, 9, 1_000);
     let asked = net.said("0>* RREQ");
     assert_eq!(asked.len(), 3);
     for (place, line) in asked.iter().enumerate() {

@@ -23,14 +23,11 @@ fn s6_2_a_route_lives_while_it_is_used() {
         net.run_until(round * 2_500);
         net.send(0, 2);
     }
-    net.run_until(23_000);
-    assert_eq!(net.said("0>* RREQ").len(), 2, "two rings at the beginning, none since");
+    assert_eq!(net.at(23_000).said("0>* RREQ").len(), 2, "two rings at the beginning, none since");
     assert_eq!(net.route(1, 0), Some((0, 1)), "§6.2: so does the way back");
     // Last use at 22.5 s; MY_ROUTE_TIMEOUT is long over.
-    net.run_until(25_499);
-    assert_eq!(net.route(0, 2), Some((1, 2)));
-    net.run_until(25_502);
-    assert_eq!((net.route(0, 2), net.route(1, 2)), (None, None));
+    assert_eq!(net.at(25_499).route(0, 2), Some((1, 2)));
+    assert_eq!((net.at(25_502).route(0, 2), net.route(1, 2)), (None, None));
     // Within DELETE_PERIOD the number is remembered, and the distance; after it nothing is.
     net.run_until(30_000);
     net.talk.clear();
@@ -52,8 +49,7 @@ fn s6_2_data_that_arrive_keep_the_way_back_alive_however_links_are_watched() {
         }
         assert_eq!((net.route(3, 0), net.route(3, 2)), (Some((2, 3)), Some((2, 1))), "{link_detection:?}");
         // Three seconds after the last datagram it is over.
-        net.run_until(200 * 49 + 3_010);
-        assert_eq!(net.route(3, 0), None, "{link_detection:?}");
+        assert_eq!(net.at(200 * 49 + 3_010).route(3, 0), None, "{link_detection:?}");
     }
 }
 
@@ -69,8 +65,7 @@ fn s6_2_a_route_without_a_known_number_is_replaced_by_any() {
 
 #[test]
 fn s6_2_data_extend_the_lifetimes_of_both_ends_and_both_neighbours() {
-    let mut net = chain(5, &quiet());
-    net.send_until(0, 4, 1_000);
+    let mut net = chain(5, &quiet()).having_sent(0, 4, 1_000);
     for round in 1..8 {
         net.run_until(1_000 * round);
         net.send(0, 4);

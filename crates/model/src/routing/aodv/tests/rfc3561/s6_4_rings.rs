@@ -4,8 +4,7 @@ use super::*;
 
 #[test]
 fn s6_4_rings_wait_as_long_as_their_ttl_asks_for_and_floods_twice_as_long_each() {
-    let mut net = chain(2, &quiet());
-    net.send_until(0, 9, 20_000);
+    let net = chain(2, &quiet()).having_sent(0, 9, 20_000);
     let asked: Vec<_> = net.said("0>* RREQ").iter().map(|line| line.split(' ').next().expect("a time")).collect();
     // RING_TRAVERSAL_TIME 240, 400, 560, 720 ms for TTL 1, 3, 5, 7; then NET_TRAVERSAL_TIME 2800 ms, and twice that.
     assert_eq!(asked, ["0", "240", "640", "1200", "1920", "4720"]);
@@ -26,13 +25,11 @@ fn s6_4_a_search_for_a_known_destination_begins_with_a_ring_around_its_last_dist
         (34, "0 35, 2800 35"),
     ];
     for (hops, expected) in cases {
-        let mut net = chain(hops + 1, &quiet());
-        net.send_until(0, hops, 6_000);
+        let mut net = chain(hops + 1, &quiet()).having_sent(0, hops, 6_000);
         assert_eq!(net.arrived.len(), 1, "{hops} hops");
         net.part(0, 1);
         net.talk.clear();
-        net.send(0, hops);
-        net.run_until(6_000 + 12_000);
+        net.send_until(0, hops, 6_000 + 12_000);
         let asked = net.said("0>* RREQ");
         let field = |line: &str, at: usize| line.split(' ').nth(at).and_then(|it| it.parse::<u32>().ok()).expect("it");
         let begin = field(asked[0], 0);
@@ -45,14 +42,12 @@ fn s6_4_a_search_for_a_known_destination_begins_with_a_ring_around_its_last_dist
 #[test]
 fn s6_4_an_entry_is_kept_while_it_is_looked_for() {
     let params = Params { delete_period: Auto::Fixed(Span::from_secs(8)), ..quiet() };
-    let mut net = chain(3, &params);
-    net.send_until(0, 2, 1_000);
+    let mut net = chain(3, &params).having_sent(0, 2, 1_000);
     net.part(1, 2);
     net.send(0, 2);
     // The route is invalid since 1 s, and would be forgotten at 9 s. A search that begins shortly before takes ten
     // seconds.
-    net.run_until(8_900);
-    assert_eq!(net.route(0, 2), None);
+    assert_eq!(net.at(8_900).route(0, 2), None);
     net.send(0, 2);
     net.talk.clear();
     net.send_until(0, 2, 30_000);

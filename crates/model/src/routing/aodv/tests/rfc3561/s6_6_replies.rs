@@ -42,11 +42,9 @@ fn s6_6_2_a_node_on_the_way_answers_if_its_route_is_fresh_and_it_may() {
 #[test]
 fn s6_6_3_a_gratuitous_reply_tells_the_destination_the_way_back() {
     for gratuitous in [true, false] {
-        let mut net = chain(4, &Params { gratuitous_rrep: gratuitous, ..quiet() });
-        net.send_until(1, 3, 1_000);
+        let mut net = chain(4, &Params { gratuitous_rrep: gratuitous, ..quiet() }).having_sent(1, 3, 1_000);
         net.talk.clear();
-        let packet = net.send(0, 3);
-        net.run_until(1_500);
+        let packet = net.send_until(0, 3, 1_500);
         assert_eq!(net.said("1>0 RREP").len(), 1, "the node on the way answers");
         assert_eq!(net.said("1>2 RREP").len(), usize::from(gratuitous));
         assert_eq!(net.said("2>3 RREP 2 hops to 0").len(), usize::from(gratuitous));
@@ -60,18 +58,14 @@ fn s6_6_2_no_node_answers_with_the_way_that_the_request_came() {
     let mut net = alone(&quiet());
     net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { originator: Address(0), ..reply() })));
     net.inject(1, 0, 5, wrap(AodvMessage::Request(request())));
-    net.run_until(10);
-    assert_eq!(net.said("RREP").len(), 0, "its route to node 9 leads through the sender");
+    assert_eq!(net.at(10).said("RREP").len(), 0, "its route to node 9 leads through the sender");
     assert_eq!(net.said("0>* RREQ").len(), 1);
 }
 
 #[test]
 fn s6_6_2_a_stale_route_makes_no_loop() {
     // 0-1-2-3, and a way 0-4-2. The link 2-3 breaks and the error is lost, so that 0 and 1 keep their routes.
-    let mut net = network(5, &quiet());
-    net.chain(&[0, 1, 2, 3]);
-    net.send_until(0, 3, 1_000);
-    net.chain(&[0, 4, 2]);
+    let mut net = network(5, &quiet()).chained(&[0, 1, 2, 3]).having_sent(0, 3, 1_000).chained(&[0, 4, 2]);
     net.part(2, 3);
     net.lost.push("2>1 RERR".to_owned());
     net.send_until(0, 3, 1_100);

@@ -7,8 +7,7 @@ use crate::context::Owners;
 #[test]
 fn s6_7_a_discovery_over_three_hops() {
     let mut net = chain(4, &quiet());
-    let packet = net.send(0, 3);
-    net.run_until(2_000);
+    let packet = net.send_until(0, 3, 2_000);
     let expected = "\
 0 0>* RREQ 1 0 hops to 3/? for 0/1 [UG] ttl 1 52 B
 240 0>* RREQ 2 0 hops to 3/? for 0/2 [UG] ttl 3 52 B
@@ -25,15 +24,13 @@ fn s6_7_a_discovery_over_three_hops() {
 
 #[test]
 fn s6_7_a_reply_about_a_neighbour_whose_link_was_broken_goes_on() {
-    let mut net = chain(3, &quiet());
-    net.send_until(0, 2, 1_000);
+    let mut net = chain(3, &quiet()).having_sent(0, 2, 1_000);
     net.part(1, 2);
     net.send_until(0, 2, 2_000);
     assert_eq!((net.route(0, 2), net.route(1, 2)), (None, None));
     net.join(1, 2);
     net.talk.clear();
-    let packet = net.send(0, 2);
-    net.run_until(2_100);
+    let packet = net.send_until(0, 2, 2_100);
     // Node 1 knows the number that node 2 answers with: its own error had advanced it.
     assert_eq!(net.said("RREP 0 hops to 2/1").len(), 1);
     assert_eq!(net.said("1>0 RREP 1 hops to 2/1").len(), 1, "{:?}", net.talk);
@@ -42,9 +39,7 @@ fn s6_7_a_reply_about_a_neighbour_whose_link_was_broken_goes_on() {
 
 #[test]
 fn s6_7_a_reply_of_a_neighbour_that_was_only_heard_since_its_link_broke_goes_on() {
-    let mut net = network(4, &quiet());
-    net.chain(&[0, 1, 2, 3]);
-    net.send_until(0, 2, 1_000);
+    let mut net = network(4, &quiet()).chained(&[0, 1, 2, 3]).having_sent(0, 2, 1_000);
     net.part(1, 2);
     net.send_until(0, 2, 2_000);
     net.join(1, 2);
@@ -52,8 +47,7 @@ fn s6_7_a_reply_of_a_neighbour_that_was_only_heard_since_its_link_broke_goes_on(
     net.send_until(3, 0, 2_200);
     assert_eq!(net.route(1, 2), Some((2, 1)));
     net.talk.clear();
-    let packet = net.send(0, 2);
-    net.run_until(2_400);
+    let packet = net.send_until(0, 2, 2_400);
     assert_eq!(net.said("1>0 RREP 1 hops to 2/").len(), 1, "{:?}", net.talk);
     assert_eq!(net.ways[&packet], [0, 1, 2].map(Address), "found by the first request");
 }
@@ -68,8 +62,7 @@ fn s6_7_a_reply_without_a_way_back_is_dropped() {
 
 #[test]
 fn s6_7_a_reply_that_is_no_news_goes_no_further() {
-    let mut net = network(3, &quiet());
-    net.join(0, 2);
+    let mut net = network(3, &quiet()).chained(&[0, 2]);
     net.inject(2, 0, 1, wrap(AodvMessage::Request(Request { originator: Address(2), hops: 0, ..request() })));
     let told = |net: &mut Network, from, sequence, hops| {
         net.talk.clear();
@@ -87,8 +80,7 @@ fn s6_7_a_reply_that_is_no_news_goes_no_further() {
 
 #[test]
 fn s6_7_a_reply_makes_the_nodes_that_it_passes_users_of_the_route() {
-    let mut net = chain(4, &quiet());
-    net.send_until(0, 3, 1_000);
+    let net = chain(4, &quiet()).having_sent(0, 3, 1_000);
     let users = |net: &Network, node, destination| match net.router(node) {
         Model::Aodv(router) => {
             router.state().own.precursors.of(Address(destination)).map(|it| it.0).collect::<Vec<_>>()
@@ -104,9 +96,7 @@ fn s6_7_a_reply_makes_the_nodes_that_it_passes_users_of_the_route() {
 fn s6_7_the_node_to_which_a_reply_goes_uses_the_route() {
     // A request of node 8 comes by node 7, and an earlier one, which it has overtaken, by node 6. Node 0 answers the
     // latter: the reply goes the newer way back, to node 7.
-    let mut net = network(8, &quiet());
-    net.chain(&[5, 0, 6]);
-    net.join(0, 7);
+    let mut net = network(8, &quiet()).chained(&[5, 0, 6]).chained(&[0, 7]);
     net.inject(5, 0, 1, wrap(AodvMessage::Reply(Reply { originator: Address(0), hops: 0, ..reply() })));
     let later = Request { id: 2, originator_sequence: 6, destination: Address(11), ..request() };
     net.inject(7, 0, 5, wrap(AodvMessage::Request(later)));
@@ -124,7 +114,6 @@ fn s6_6_3_a_gratuitous_reply_to_any_address_of_a_node_has_arrived() {
     // Address 20 is a further one of node 0.
     net.cx.owners = Owners::new(20, vec![NodeId(0)], Vec::new());
     net.inject(7, 0, 5, wrap(AodvMessage::Reply(Reply { originator: Address(20), ..reply() })));
-    net.run_until(100);
-    assert_eq!((net.route(0, 9), net.dropped(0, DropReason::NoRoute)), (Some((7, 2)), 0));
+    assert_eq!((net.at(100).route(0, 9), net.dropped(0, DropReason::NoRoute)), (Some((7, 2)), 0));
     net.check_account();
 }

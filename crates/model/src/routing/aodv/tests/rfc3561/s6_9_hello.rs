@@ -18,8 +18,7 @@ fn s6_9_hello_messages_come_from_active_nodes_and_their_absence_breaks_a_link() 
     }
     // Data come in from node 1, but nothing from node 2 any more; the link layer's failures do not count.
     net.part(1, 2);
-    net.run_until(9_900);
-    assert_eq!(net.route(1, 2), Some((2, 1)));
+    assert_eq!(net.at(9_900).route(1, 2), Some((2, 1)));
     for round in 50..65 {
         net.run_until(round * 200);
         net.send(0, 2);
@@ -30,15 +29,13 @@ fn s6_9_hello_messages_come_from_active_nodes_and_their_absence_breaks_a_link() 
     assert!(net.dropped(1, DropReason::RetryLimit) > 0);
     net.run_until(60_000);
     net.talk.clear();
-    net.run_until(90_000);
-    assert!(net.said("HELLO").is_empty(), "an idle network is silent");
+    assert!(net.at(90_000).said("HELLO").is_empty(), "an idle network is silent");
     net.check_account();
 }
 
 #[test]
 fn s6_9_idle_nodes_cost_nothing() {
-    let mut net = chain(6, &Params::of_profile(RFC));
-    net.run_until(1_000_000);
+    let net = chain(6, &Params::of_profile(RFC)).after(1_000_000);
     assert_eq!(net.timer_calls, 0);
     assert_eq!(net.cx.ledger.originated, 0);
 }
@@ -53,8 +50,7 @@ fn s6_9_a_broadcast_takes_the_place_of_a_hello() {
         net.send(0, 1);
         net.send(0, 100 + round as u32);
     }
-    net.run_until(6_000);
-    assert!(net.said("0>* RREQ").len() > 15);
+    assert!(net.at(6_000).said("0>* RREQ").len() > 15);
     assert_eq!(net.said("0>* HELLO").len(), 0);
     assert!(net.said("1>* HELLO").is_empty(), "node 1 passes them on, which counts too");
 }
