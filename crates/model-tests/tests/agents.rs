@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{add_cbr, add_tcp, network, run, with_ranges};
+use common::{add_cbr, add_tcp, network, ranged, run, with_ranges};
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, NodeId};
@@ -18,13 +18,11 @@ use hopyard_model::world::{Spec, Watch, WireSpec, World};
 /// Nine nodes on a grid of 200 m. Those beside each other hear each other, those across a square do not.
 fn grid() -> Spec {
     let places: Vec<_> = (0..9).map(|n| (f64::from(n % 3) * 200.0, f64::from(n / 3) * 200.0)).collect();
-    let mut spec = network("rfc", "static", &places);
-    with_ranges(&mut spec, 250.0, 550.0);
-    for node in &mut spec.nodes {
-        node.agents = vec![agent::Config::of_profile("neighbours", "rfc").expect("an agent")];
-    }
-    spec.duration = Span::from_secs(60);
-    spec
+    let mut spec = ranged(network("rfc", "static", &places), 250.0, 550.0);
+    spec.nodes
+        .iter_mut()
+        .for_each(|node| node.agents = vec![agent::Config::of_profile("neighbours", "rfc").expect("an agent")]);
+    Spec { duration: Span::from_secs(60), ..spec }
 }
 
 /// The one-hop and two-hop lists of a node.
@@ -87,8 +85,11 @@ fn agents_and_flows_share_the_medium() {
 fn frames_for_others_are_overheard_under_every_mac() {
     for mac in mac::MODELS.iter().map(|model| model.name) {
         let heard = |overhear: bool, at: u64| {
-            let mut spec = network("rfc", "static", &[(0.0, 0.0), (200.0, 0.0), (100.0, 50.0), (320.0, 0.0)]);
-            with_ranges(&mut spec, 250.0, 550.0);
+            let mut spec = ranged(
+                network("rfc", "static", &[(0.0, 0.0), (200.0, 0.0), (100.0, 50.0), (320.0, 0.0)]),
+                250.0,
+                550.0,
+            );
             spec.channels[0].mac = mac::Config::of_profile(mac, "rfc").expect("a MAC");
             let params = neighbours::Params { overhear, ..neighbours::Params::of_profile("rfc") };
             for listener in [2, 3] {
@@ -129,9 +130,9 @@ fn agents_find_neighbours_over_wires() {
     let mut spec =
         network("rfc", "aodv", &[(0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (200.0, 0.0), (400.0, 0.0)]);
     with_ranges(&mut spec, 250.0, 550.0);
-    for node in &mut spec.nodes {
-        node.agents = vec![agent::Config::of_profile("neighbours", "rfc").expect("an agent")];
-    }
+    spec.nodes
+        .iter_mut()
+        .for_each(|node| node.agents = vec![agent::Config::of_profile("neighbours", "rfc").expect("an agent")]);
     for (a, b) in [(0, 1), (1, 2), (2, 3)] {
         spec.nodes[a as usize].radios.clear();
         wire(&mut spec, a, b);
@@ -181,9 +182,7 @@ fn with_drand(mac: &str) -> Spec {
     // A round trip over slots takes up to two frames, and one more for the link address.
     let first_delay = Span::from_millis(if mac == "tdma" { 200 } else { 50 });
     let params = agent::drand::Params { first_delay, ..agent::drand::Params::of_profile("rfc") };
-    for node in &mut spec.nodes {
-        node.agents = vec![agent::Config::Drand(params.clone().into())];
-    }
+    spec.nodes.iter_mut().for_each(|node| node.agents = vec![agent::Config::Drand(params.clone().into())]);
     spec.channels[0].mac = mac::Config::of_profile(mac, "rfc").expect("a MAC");
     spec
 }

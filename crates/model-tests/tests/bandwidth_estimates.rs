@@ -27,9 +27,7 @@ const ESTIMATORS: [(&str, &str); 5] = [
 /// Flows over the bottleneck, from node 0 to node 2 or back, each with a variant and its profile.
 fn path(flows: &[(u32, u32, &str, &str)], loss: f64) -> Spec {
     let mut spec = network("rfc", "oracle", &[(0.0, 0.0); 3]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     let fast = wired::Params::of_profile("rfc");
     let mut slow = wired::Params { rate: mbps(2.0), delay: Span::from_millis(48), ..fast.clone() };
     slow.losses.rate = loss;

@@ -8,7 +8,7 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::routing::static_routes::Others;
 use hopyard_model::routing::{self, static_routes};
 
-use common::{add_cbr, add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
+use common::{add_cbr, add_tcp, chain, mbps, network, run, run_for, with_dcf, with_ranges};
 
 #[test]
 fn oo_and_othmans_static_chain() {
@@ -20,8 +20,7 @@ fn oo_and_othmans_static_chain() {
             tcp.segment_size = Bytes::new(512);
             tcp.window = 20;
         });
-        spec.duration = Span::from_secs(360);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 360);
         let flow = &outcome.flows[0];
         assert!((flow.payload_kbps / throughput - 1.0).abs() < 0.02, "{variant}: {} kbit/s", flow.payload_kbps);
         let found = flow.delay_ms.expect("packets arrived");
@@ -34,8 +33,7 @@ fn what_was_counted_before_the_window_is_not_of_it() {
     // Four hops of 200 m: because of hidden nodes, NewReno always has timeouts and retransmissions.
     let mut spec = network("ns2", "aodv", &chain(5, 200.0));
     add_tcp(&mut spec, 0, 4, "ns2", "newreno", |_| {});
-    spec.duration = Span::from_secs(60);
-    let whole = run(&spec);
+    let whole = run_for(&mut spec, 60);
     spec.measure_from = hopyard_engine::Time::ZERO + Span::from_secs(50);
     let end = run(&spec);
     assert_eq!(whole.digest, end.digest);
@@ -69,8 +67,7 @@ fn losses_as_ns2_scripts_count_them_are_fewer_where_dsr_waits() {
     // The destination is out of reach: each SYN waits for 30 s, and is then dropped.
     let mut spec = network("ns2", "dsr", &chain(2, 1000.0));
     add_tcp(&mut spec, 0, 1, "ns2", "newreno", |_| {});
-    spec.duration = Span::from_secs(100);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 100);
     let flow = &outcome.flows[0];
     assert!(flow.packets_dropped > 0 && flow.packets_arrived == 0, "{flow:?}");
     // ns-2's DSR numbers a request at each look at a packet that waits, every 45 ms on average.
@@ -89,8 +86,7 @@ fn a_packet_that_address_resolution_gives_up_is_counted_as_that() {
                 }
             }
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(100));
-            spec.duration = Span::from_secs(10);
-            let outcome = run(&spec);
+            let outcome = run_for(&mut spec, 10);
             assert_eq!(dropped(&outcome, "data", "retry_limit"), 0, "{protocol} {profile}");
             assert_eq!(dropped(&outcome, "data", "arp_failed") > 0, protocol == "static", "{protocol} {profile}");
         }
@@ -107,13 +103,10 @@ fn a_packet_whose_time_to_live_is_used_up_is_counted_as_that() {
     for (ttl, arrives) in [(2, false), (3, true)] {
         let mut spec = network("rfc", "static", &chain(4, 200.0));
         let params = static_routes::Params { routes: Vec::new(), others: Others::Chain };
-        for node in &mut spec.nodes {
-            node.routing = routing::Config::StaticRoutes(params.clone().into());
-        }
+        spec.nodes.iter_mut().for_each(|node| node.routing = routing::Config::StaticRoutes(params.clone().into()));
         spec.ip.ttl = ttl;
         add_cbr(&mut spec, 0, 3, 512, Span::from_millis(100));
-        spec.duration = Span::from_secs(5);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 5);
         assert_eq!(dropped(&outcome, "data", "ttl_expired") == 0, arrives, "{ttl}: {:?}", outcome.drops);
         assert_eq!(outcome.flows[0].packets_arrived > 0, arrives, "{ttl}");
     }
@@ -124,7 +117,6 @@ fn a_message_of_another_routing_protocol_finds_no_listener() {
     let mut spec = network("rfc", "aodv", &chain(2, 200.0));
     spec.nodes[1].routing = routing::Config::of_profile("static", "rfc").expect("a routing protocol");
     add_cbr(&mut spec, 0, 1, 512, Span::from_millis(100));
-    spec.duration = Span::from_secs(5);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 5);
     assert!(dropped(&outcome, "routing", "no_listener") > 0, "{:?}", outcome.drops);
 }

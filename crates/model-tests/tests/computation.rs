@@ -7,13 +7,12 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::FlowRow;
 
-use common::{add_tcp, chain, network, run, with_ranges};
+use common::{add_tcp, chain, network, ranged, run_for};
 
 /// Three hops over AODV. The last node is out of range from second 10 to second 20; 30 s.
 fn flow(variant: &str, from: u64) -> FlowRow {
     let places = chain(4, 200.0);
-    let mut spec = network("rfc", "aodv", &places);
-    with_ranges(&mut spec, 250.0, 550.0);
+    let mut spec = ranged(network("rfc", "aodv", &places), 250.0, 550.0);
     let point = |at: Span, y: f64| waypoints::Waypoint::ground(at, Distance::new(places[3].0), Distance::new(y));
     let blink = Span::from_millis(10);
     spec.nodes[3].mobility = mobility::Config::Waypoints(
@@ -30,8 +29,7 @@ fn flow(variant: &str, from: u64) -> FlowRow {
     );
     add_tcp(&mut spec, 0, 3, "rfc", variant, |_| {});
     spec.measure_from = Time::ZERO + Span::from_secs(from);
-    spec.duration = Span::from_secs(30);
-    run(&spec).flows.remove(0)
+    run_for(&mut spec, 30).flows.remove(0)
 }
 
 fn seconds(flow: &FlowRow) -> f64 {

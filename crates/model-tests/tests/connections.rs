@@ -3,7 +3,7 @@
 mod common;
 
 use common::segments::Segments;
-use common::{add_tcp, network, run, with_traffic};
+use common::{add_tcp, network, run, run_with, with_traffic};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -25,9 +25,7 @@ const SEGMENT: f64 = 1448.0;
 /// A server, node 0, with a wire to each of its clients.
 fn server(clients: u32, losses: f64) -> Spec {
     let mut spec = network("rfc", "oracle", &vec![(0.0, 0.0); clients as usize + 1]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     let losses = wired::Losses { rate: losses, ..wired::Losses::default() };
     let params = wired::Params {
         losses: losses.clone(),
@@ -39,8 +37,7 @@ fn server(clients: u32, losses: f64) -> Spec {
     for client in 1..=clients {
         spec.wires.push(WireSpec { ends: (NodeId(client), NodeId(0)), params: params.clone(), network: None });
     }
-    spec.duration = Span::from_secs(2000);
-    spec
+    Spec { duration: Span::from_secs(2000), ..spec }
 }
 
 fn add_client(spec: &mut Spec, client: u32, profile: &str, pages: &request_response::Params) {
@@ -59,8 +56,7 @@ fn of_kind<'a>(outcome: &'a Outcome, kind: &'static str, flow: u32) -> Vec<&'a O
 
 /// Runs it, and returns the segments too.
 fn watched(spec: &Spec) -> (Outcome, Vec<(Time, u32, TcpHeader)>) {
-    let world = World::with_probe(spec, (ObjectLog::default(), Segments::default())).expect("a world");
-    let (outcome, (_, Segments(segments))) = world.run_watched(&Watch::default()).expect("packets add up");
+    let (outcome, (_, Segments(segments))) = run_with(spec, (ObjectLog::default(), Segments::default()));
     (outcome, segments)
 }
 

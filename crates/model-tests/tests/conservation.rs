@@ -25,7 +25,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value};
 
-use common::{add_cbr, add_tcp, mbps, network, run, to_group, with_traffic};
+use common::{add_cbr, add_tcp, mbps, network, run, run_for, to_group, with_traffic};
 
 const PROFILES: [&str; 2] = ["rfc", "ns2"];
 
@@ -482,8 +482,7 @@ fn a_node_without_a_radio_takes_no_part_in_the_air() {
         let wire = wired::Params::of_profile("rfc");
         spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params: wire, network: None });
         add_cbr(&mut spec, 1, 2, 100, Span::from_millis(50));
-        spec.duration = Span::from_secs(40);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 40);
         assert!(outcome.flows[0].packets_arrived > 100, "{protocol}");
         let node = &outcome.nodes[0];
         assert_eq!((node.frames, node.metric("rts")), (0, None), "{protocol}");
@@ -499,8 +498,7 @@ fn flows_that_start_in_the_same_instant_all_get_through() {
         let mut spec = network("rfc", protocol, &[(0.0, 0.0), (90.0, 0.0), (180.0, 0.0)]);
         add_tcp(&mut spec, 0, 2, "rfc", "reno", |_| {});
         add_cbr(&mut spec, 2, 1, 100, Span::from_millis(50));
-        spec.duration = Span::from_secs(40);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 40);
         for flow in &outcome.flows {
             assert!(flow.packets_arrived > 500, "{protocol}: {flow:?}");
         }

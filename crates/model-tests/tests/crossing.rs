@@ -137,9 +137,8 @@ impl Row {
 
 /// A row of nodes with an oracle, each in reach of the next one alone.
 fn row(nodes: usize) -> Spec {
-    let mut spec = network("rfc", "oracle", &chain(nodes, 200.0));
-    spec.duration = Span::from_secs(10);
-    spec
+    let spec = network("rfc", "oracle", &chain(nodes, 200.0));
+    Spec { duration: Span::from_secs(10), ..spec }
 }
 
 /// Datagrams and segments of the simulator pass routers outside, two in a row too, as they pass its own nodes: every

@@ -10,7 +10,7 @@ use hopyard_model::params::Params as _;
 use hopyard_model::phy::{Receive, Reception, Sensitivity};
 use hopyard_model::world::World;
 
-use common::{add_cbr, chain, mbps, network, run, with_dcf, with_ranges};
+use common::{add_cbr, chain, mbps, network, ranged, run, run_for, with_dcf, with_ranges};
 
 /// Total payload in kbit/s of saturated senders, measured over ten seconds.
 fn saturation(
@@ -95,8 +95,7 @@ fn failures_of_the_outer_sender(distance: f64) -> f64 {
     for (from, to) in [(1, 0), (2, 1)] {
         add_cbr(&mut spec, from, to, 512, Span::from_micros(500));
     }
-    spec.duration = Span::from_secs(10);
-    let sender = run(&spec).nodes.swap_remove(2);
+    let sender = run_for(&mut spec, 10).nodes.swap_remove(2);
     sender.metric("ack_failures").expect("DCF") as f64 / sender.data_frames as f64
 }
 
@@ -135,16 +134,14 @@ fn no_world_is_built_with_a_rate_that_has_no_mode() {
 #[test]
 fn each_rate_has_a_range_of_its_own() {
     let delivered = |reception, distance, fast: f64| {
-        let mut spec = network("rfc", "oracle", &chain(2, distance));
-        with_ranges(&mut spec, 250.0, 550.0);
+        let mut spec = ranged(network("rfc", "oracle", &chain(2, distance)), 250.0, 550.0);
         with_dcf(&mut spec, |dcf| (dcf.rate, dcf.rts_threshold) = (mbps(11.0).into(), Bytes::new(0)));
         let range = |metres| Sensitivity::Range(Distance::new(metres));
         let ranges = [(mbps(1.0).into(), range(250.0)), (mbps(11.0).into(), range(fast))];
         spec.channels[0].radio.receive = Receive::ByMode(ranges.into());
         spec.channels[0].radio.reception = reception;
         add_cbr(&mut spec, 0, 1, 512, Span::from_millis(100));
-        spec.duration = Span::from_secs(5);
-        run(&spec).flows[0].delivered_bytes
+        run_for(&mut spec, 5).flows[0].delivered_bytes
     };
     for reception in [Reception::Threshold, Reception::Ns2, Reception::Sinr] {
         for (distance, fast, arrives) in [(99.0, 100.0, true), (101.0, 100.0, false), (101.0, 250.0, true)] {

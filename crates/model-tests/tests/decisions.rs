@@ -17,20 +17,17 @@ use hopyard_model::transport::congestion::{
 };
 use hopyard_model::world::{Spec, Transport, WireSpec};
 
-use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger};
+use common::{add_cbr, add_tcp, chain, mbps, network, run, run_for, stagger};
 
 /// Two nodes and a wire of 1 Mb/s and 20 ms.
 fn wire(change: impl FnOnce(&mut wired::Params)) -> Spec {
     let mut spec = network("ns2", "static", &[(0.0, 0.0); 2]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     let mut params =
         wired::Params { rate: mbps(1.0), delay: Span::from_millis(20), ..wired::Params::of_profile("ns2") };
     change(&mut params);
     spec.wires = vec![WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None }];
-    spec.duration = Span::from_secs(20);
-    spec
+    Spec { duration: Span::from_secs(20), ..spec }
 }
 
 /// WELCOME with a different sampling of round-trip times than its default.
@@ -76,8 +73,7 @@ fn full_queues(sampling: welcome::Sampling) -> Vec<DecisionRow> {
     let mut spec = wire(|wire| wire.queue_length = 10);
     add_welcome(&mut spec, 1);
     sampled(&mut spec, sampling);
-    spec.duration = Span::from_secs(60);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 60);
     // ns-2's short timeout may expire before a retransmission is acknowledged.
     let rows = all(&outcome, "short queue", |row| {
         row.transmissions > 1
@@ -164,8 +160,7 @@ fn neighbours_that_do_not_hear_each_other_interfere() {
     add_welcome(&mut spec, 7);
     add_cbr(&mut spec, 4, 5, 512, Span::from_millis(15));
     stagger(&mut spec);
-    spec.duration = Span::from_secs(30);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 30);
     let count = |cause| outcome.decisions.iter().filter(|row| row.true_cause == cause).count();
     assert!(count("interference") > 5, "{:?}", outcome.decisions);
     // Frames fail, and AODV regards links as broken although no link is broken.

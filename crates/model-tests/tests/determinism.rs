@@ -21,7 +21,7 @@ use hopyard_model::world::{Advanced, Quantity, Spec, Transport, Watch, World};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use common::{add_cbr, add_tcp, run, scenarios};
+use common::{add_cbr, add_tcp, run, run_for, scenarios};
 
 /// Everything in two outcomes except the series and the events of the observation itself.
 fn assert_same(name: &str, found: &Outcome, expected: &Outcome) {
@@ -205,8 +205,7 @@ fn shadowing_is_drawn_anew_and_from_the_seed() {
             log_distance::Params { sigma: Ratio::from_db(sigma), ..log_distance::Params::of_profile("rfc") }.into(),
         );
         add_cbr(&mut spec, 0, 1, 100, Span::from_millis(10));
-        spec.duration = Span::from_secs(5);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 5);
         (outcome.flows[0].packets_arrived, outcome.nodes[0].metric("ack_failures").expect("DCF"))
     };
     assert_eq!(arrived(1, 0.0), arrived(2, 0.0), "without shadowing the link does not fail");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{add_cbr, add_tcp, chain, network, run};
+use common::{add_cbr, add_tcp, chain, network, run, run_for};
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -102,8 +102,7 @@ fn a_host_and_a_node_five_radio_hops_away_reach_each_other() {
         add_tcp(&mut spec, from, to, "rfc", "newreno", |_| {});
         spec.flows[0].start = seconds(15);
         spec.measure_from = seconds(15);
-        spec.duration = Span::from_secs(40);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 40);
         let flow = &outcome.flows[0];
         assert!(flow.goodput_kbps > 100.0, "from {from}: {} kbit/s", flow.goodput_kbps);
         assert!((flow.hops.expect("packets arrived") - 7.0).abs() < 0.01, "from {from}: {:?} hops", flow.hops);
@@ -121,8 +120,7 @@ fn two_gateways(from: u32) -> Spec {
     add_cbr(&mut spec, from, 5, 200, Span::from_millis(100));
     spec.flows[0].start = seconds(20);
     spec.measure_from = seconds(20);
-    spec.duration = Span::from_secs(30);
-    spec
+    Spec { duration: Span::from_secs(30), ..spec }
 }
 
 #[test]
@@ -147,8 +145,7 @@ fn when_a_gateway_leaves_the_other_one_takes_over() {
     let mut spec = two_gateways(1);
     leaves(&mut spec, 0, 40, -9000.0);
     spec.measure_from = seconds(50);
-    spec.duration = Span::from_secs(90);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 90);
     let flow = &outcome.flows[0];
     assert!(flow.hops.expect("packets arrive") > 3.9, "three hops by radio and one by wire: {:?}", flow.hops);
     assert!(flow.packets_arrived * 100 > flow.packets_sent * 95, "{} of {}", flow.packets_arrived, flow.packets_sent);
@@ -167,8 +164,7 @@ fn a_node_goes_from_one_gateway_to_another() {
     let arrived = |from: u64, until: u64| {
         let mut spec = spec.clone();
         spec.measure_from = seconds(from);
-        spec.duration = Span::from_secs(until);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, until);
         outcome.flows[0].packets_arrived
     };
     assert!(arrived(20, 40) > 190, "by the first gateway");

@@ -12,7 +12,7 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::routing::{self, dsr};
 
-use common::{add_cbr, add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
+use common::{add_cbr, add_tcp, chain, mbps, network, run_for, with_dcf, with_ranges};
 
 /// Six nodes 110 m apart at 1 Mb/s with RTS, segments of 512 bytes, a window of 20: the chain of Oo and Othman. Where
 /// it `moves`, the third node leaves the chain sideways at 50 s and the fourth at 100 s, 400 m at 10 m/s, and both
@@ -36,8 +36,7 @@ fn chain_of_six(variant: &str, moves: bool, seed: u64) -> Outcome {
         }
     }
     spec.seed = seed;
-    spec.duration = Span::from_secs(360);
-    run(&spec)
+    run_for(&mut spec, 360)
 }
 
 /// ns-2.35 with seeds 1 to 5: 97.4 to 97.5 kbit/s and 646 to 649 ms; 100.4 kbit/s and 71.0 to 71.7 ms.
@@ -81,8 +80,7 @@ fn copies_are_not_packets() {
         spec.nodes.iter_mut().for_each(|node| node.routing = routing::Config::Dsr(params.clone().into()));
         add_cbr(&mut spec, 0, 8, 512, Span::from_millis(128));
         spec.flows[0].start = Time::ZERO + Span::from_secs(5);
-        spec.duration = Span::from_secs(30);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 30);
         let (flow, drops) = (&outcome.flows[0], outcome.drops.iter().filter(|row| row.kind == "data"));
         assert_eq!(flow.packets_unique + flow.packets_dropped + flow.packets_left, flow.packets_sent, "{flow:?}");
         assert!(flow.packets_sent > 150 && flow.loss_network_percent < 20.0, "{flow:?}");

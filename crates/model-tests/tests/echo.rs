@@ -3,7 +3,7 @@
 mod common;
 
 use common::segments::Segments;
-use common::{add_tcp, network, with_traffic};
+use common::{add_tcp, network, run_with, with_traffic};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -14,14 +14,12 @@ use hopyard_model::observe::{FlowRow, Outcome, SegmentFlows, SegmentLog};
 use hopyard_model::packet::TcpHeader;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp::Connect;
-use hopyard_model::world::{BuildError, Spec, Transport, Watch, WireSpec, World};
+use hopyard_model::world::{BuildError, Spec, Transport, WireSpec, World};
 
 /// Two hosts and a wire of 10 Mb/s and 10 ms, with an echo from the first to the second.
 fn echo(size: u64, interval: Span, profile: &str, losses: wired::Losses) -> Spec {
     let mut spec = network("rfc", "static", &[(0.0, 0.0); 2]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     let params = wired::Params {
         losses: losses.clone(),
         losses_back: losses,
@@ -34,13 +32,11 @@ fn echo(size: u64, interval: Span, profile: &str, losses: wired::Losses) -> Spec
     let params = echo::Params { size: Bytes::new(size), interval };
     with_traffic(&mut spec.flows[0], app::Config::Echo(params.into()));
     spec.flows[0].stop = Time::ZERO + Span::from_millis(9_950);
-    spec.duration = Span::from_secs(60);
-    spec
+    Spec { duration: Span::from_secs(60), ..spec }
 }
 
 fn watched(spec: &Spec) -> (Outcome, Segments) {
-    let world = World::with_probe(spec, Segments::default()).expect("a world");
-    world.run_watched(&Watch::default()).expect("packets add up")
+    run_with(spec, Segments::default())
 }
 
 /// The payload that the application at the end of a flow got.
@@ -141,8 +137,7 @@ fn messages_alone_are_those_of_constant_bit_rate() {
 fn the_segments_of_each_direction_are_rows_of_its_flow() {
     let mut spec = echo(700, Span::from_millis(100), "rfc", wired::Losses::default());
     spec.flows[0].label = "talk".to_owned();
-    let world = World::with_probe(&spec, SegmentLog::new(SegmentFlows::All)).expect("a world");
-    let (outcome, _) = world.run_watched(&Watch::default()).expect("packets add up");
+    let (outcome, _) = run_with(&spec, SegmentLog::new(SegmentFlows::All));
     let labels: Vec<&str> = outcome.flows.iter().map(|flow| &*flow.label).collect();
     assert_eq!(labels, ["talk", "talk.answers"]);
     let count = |flow, event| outcome.segments.iter().filter(|row| row.flow == flow && row.event == event).count();

@@ -10,7 +10,7 @@ use hopyard_model::params::Params as _;
 use hopyard_model::phy::Reception;
 use hopyard_model::world::Spec;
 
-use common::{add_cbr, network, run, with_ranges};
+use common::{add_cbr, network, ranged, run};
 
 /// Code points of the four categories, the lowest first.
 const CLASSES: [u8; 4] = [8, 0, 32, 48];
@@ -31,8 +31,7 @@ fn around_a_sink(senders: usize, edca: edca::Params) -> Spec {
         (0.05 * angle.cos(), 0.05 * angle.sin())
     };
     let places: Vec<_> = std::iter::once((0.0, 0.0)).chain((0..senders).map(place)).collect();
-    let mut spec = network("rfc", "static", &places);
-    with_ranges(&mut spec, 250.0, 550.0);
+    let mut spec = ranged(network("rfc", "static", &places), 250.0, 550.0);
     spec.channels[0].mac = mac::Config::Edca(edca.into());
     spec.link.queue_length = 200;
     spec.measure_from = Time::from_nanos(300_000_000);

@@ -17,11 +17,11 @@ use hopyard_model::observe::capture::{Capture, Kind, Options};
 use hopyard_model::observe::{NodeRow, Outcome, Recorded, RouteChanges, SegmentFlows};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp::Connect;
-use hopyard_model::world::{FlowSpec, Quantity, Spec, Transport, Watch, World};
+use hopyard_model::world::{FlowSpec, Quantity, Spec};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use common::{add_cbr, add_tcp, chain, network, run, with_dcf};
+use common::{add_cbr, add_tcp, chain, network, run, run_for, run_with, udp_flow, with_dcf};
 
 /// Radios with these powers in watts.
 fn powers(send: f64, hear: f64, idle: f64) -> energy::Config {
@@ -46,14 +46,9 @@ fn add_datagrams(spec: &mut Spec, count: u64, length: u64) {
     (params.packet_size, params.interval, params.jitter) = (Bytes::new(length - 28), Span::from_millis(100), 0.0);
     let start = Time::ZERO + Span::from_secs(1);
     spec.flows.push(FlowSpec {
-        from: NodeId(0),
-        to: NodeId(1),
         start,
         stop: start + Span::from_millis(100 * count - 50),
-        traffic: app::Config::Cbr(params.into()),
-        label: String::new(),
-        transport: Transport::Udp,
-        dscp: 0,
+        ..udp_flow(NodeId(0), NodeId(1), app::Config::Cbr(params.into()))
     });
 }
 
@@ -271,8 +266,7 @@ fn decisions_are_told_after_a_node_with_packets_in_its_buffer_has_stopped() {
     for from in 0..2 {
         add_tcp(&mut spec, from, 2, "rfc", "welcome", |tcp| tcp.connect = Connect::None);
     }
-    spec.duration = Span::from_secs(8);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 8);
     assert_eq!(died(&outcome.nodes[0]), Some(150_000_000));
     assert_eq!(dropped(&outcome, 0, "battery_empty"), 10, "the initial window waited for a route");
     assert!(outcome.flows[1].timeouts > Some(0), "a decision after that");
@@ -348,9 +342,9 @@ fn nodes_with_messages_of_agents_die_and_every_packet_has_a_reason() {
         let schedule = tdma::Schedule::Rule(tdma::Rule::Agent);
         let params = tdma::Params { control, schedule, ..tdma::Params::of_profile("rfc") };
         spec.channels[0].mac = mac::Config::Tdma(params.into());
-        for node in &mut spec.nodes {
-            node.agents = vec![agent::Config::of_profile("drand", "rfc").expect("an agent")];
-        }
+        spec.nodes
+            .iter_mut()
+            .for_each(|node| node.agents = vec![agent::Config::of_profile("drand", "rfc").expect("an agent")]);
         let outcome = run(&spec);
         let dead = outcome.nodes.iter().filter(|node| node.battery_empty_s.is_some()).count();
         assert_eq!(dead, 13, "{control:?}");
@@ -385,8 +379,7 @@ fn who_watches_the_nodes_die_and_on_how_many_threads_changes_nothing() {
         let options = Options { nodes: None, kinds: Kind::ALL.iter().copied().collect(), comments: Vec::new() };
         let capture = Capture::new(io::sink(), "half", options).expect("room");
         let probe = (capture, everything.probes());
-        let world = World::with_probe(spec, probe).expect("a world");
-        world.run_watched(&Watch::default()).expect("packets add up").0
+        run_with(spec, probe).0
     };
     let kinds = [("aodv", "dcf"), ("dsr", "dcf"), ("olsr", "tdma")];
     let plain: Vec<(Spec, Outcome)> =

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{add_cbr, add_tcp, network, run};
+use common::{add_cbr, add_tcp, network, run, run_for, run_with};
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -35,8 +35,7 @@ fn behind_a_router(protocol: &str) -> Spec {
     }
     wire(&mut spec, (5, 6), 100, 2);
     wire(&mut spec, (6, 7), 100, 2);
-    spec.duration = Span::from_secs(20);
-    spec
+    Spec { duration: Span::from_secs(20), ..spec }
 }
 
 #[test]
@@ -129,8 +128,7 @@ fn a_gateway_reaches_hosts_behind_another_gateway_over_radio() {
             }
             add_cbr(&mut spec, from, 4, 100, Span::from_millis(100));
             spec.flows[0].start = Time::ZERO + Span::from_secs(40);
-            spec.duration = Span::from_secs(60);
-            let outcome = run(&spec);
+            let outcome = run_for(&mut spec, 60);
             let flow = &outcome.flows[0];
             assert!(flow.packets_unique > 190, "{protocol} from {from}: {flow:?} {:?}", outcome.drops);
             assert_eq!(flow.hops, Some(f64::from(3 - from)), "{protocol} from {from}");
@@ -197,8 +195,7 @@ fn among_hosts_the_shortest_delay_is_taken_under_every_protocol() {
             wire(&mut spec, between, 10, delay);
         }
         add_tcp(&mut spec, 0, 4, "rfc", "newreno", |_| {});
-        spec.duration = Span::from_secs(5);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 5);
         assert!(outcome.flows[0].goodput_kbps > 5000.0, "{protocol}: {}", outcome.flows[0].goodput_kbps);
         assert_eq!(outcome.flows[0].hops, Some(3.0), "{protocol}");
     }
@@ -210,9 +207,7 @@ fn among_hosts_the_shortest_delay_is_taken_under_every_protocol() {
 fn the_shortest_way_to_the_address_is_taken_and_not_to_the_nearest_end_of_its_network() {
     for protocol in ["static", "oracle", "aodv", "dsdv"] {
         let mut spec = network("rfc", protocol, &[(0.0, 0.0); 4]);
-        for node in &mut spec.nodes {
-            node.radios.clear();
-        }
+        spec.nodes.iter_mut().for_each(|node| node.radios.clear());
         // Host 3 has its address on the wire from 1, which is slow; node 1 is next to the source.
         for (between, delay) in [((1, 3), 100), ((0, 1), 1), ((0, 2), 2), ((2, 3), 2)] {
             wire(&mut spec, between, 10, delay);
@@ -311,8 +306,7 @@ fn the_next_hop_s_address_selects_between_a_radio_and_a_wire() {
         wire(&mut spec, (0, 1), 100, 1);
         add_cbr(&mut spec, 0, 1, 500, Span::from_millis(100));
         spec.flows[0].start = Time::ZERO + Span::from_secs(20);
-        let world = World::with_probe(&spec, OnWires::default()).expect("a world");
-        let (outcome, wires) = world.run_watched(&Watch::default()).expect("packets add up");
+        let (outcome, wires) = run_with(&spec, OnWires::default());
         let flow = &outcome.flows[0];
         assert!(flow.packets_arrived > 90, "{protocol}: {}", flow.packets_arrived);
         assert_eq!(wires.0, if takes_wire { flow.packets_sent } else { 0 }, "{protocol}");
@@ -326,9 +320,7 @@ fn a_tunnel_carries_the_packets_of_a_prefix() {
     let build = |tunnel: bool| {
         // 0 - 1 - 2 - 3 - 4. The tunnel leads from 1 to 3.
         let mut spec = network("rfc", "dsdv", &[(0.0, 0.0); 5]);
-        for node in &mut spec.nodes {
-            node.radios.clear();
-        }
+        spec.nodes.iter_mut().for_each(|node| node.radios.clear());
         for between in [(0, 1), (1, 2), (2, 3), (3, 4)] {
             wire(&mut spec, between, 10, 1);
         }
@@ -338,8 +330,7 @@ fn a_tunnel_carries_the_packets_of_a_prefix() {
             spec.tunnels.push(TunnelSpec { ends: (NodeId(1), NodeId(3)), carries });
         }
         add_tcp(&mut spec, 0, 4, "rfc", "newreno", |_| {});
-        spec.duration = Span::from_secs(5);
-        spec
+        Spec { duration: Span::from_secs(5), ..spec }
     };
     #[derive(Debug, Default)]
     struct Sizes(std::collections::BTreeSet<(u32, u32, u32)>);
@@ -370,9 +361,7 @@ fn a_tunnel_carries_the_packets_of_a_prefix() {
 #[test]
 fn a_tunnel_into_itself_drops_its_packets() {
     let mut spec = network("rfc", "dsdv", &[(0.0, 0.0); 3]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     wire(&mut spec, (0, 1), 10, 1);
     wire(&mut spec, (1, 2), 10, 1);
     let carries = [vec!["192.168.0.0/16".parse().expect("a prefix")], Vec::new()];

@@ -8,20 +8,18 @@ use hopyard_model::mobility::waypoints::{Order, Params, Waypoint};
 use hopyard_model::mobility::{self, Position};
 use proptest::prelude::*;
 
-use common::{add_cbr, add_tcp, chain, network, run, scenarios, with_ranges};
+use common::{add_cbr, add_tcp, chain, network, ranged, run, run_for, scenarios};
 
 /// Coordinates in whole metres.
 type Place = (i32, i32, i32);
 
 /// How many of fifty datagrams arrive over these coordinates.
 fn arrived(to: Position) -> u64 {
-    let mut spec = network("rfc", "static", &[(0.0, 0.0), (0.0, 0.0)]);
-    with_ranges(&mut spec, 250.0, 300.0);
+    let mut spec = ranged(network("rfc", "static", &[(0.0, 0.0), (0.0, 0.0)]), 250.0, 300.0);
     spec.nodes[0].start = Position { x: 3.0, y: -4.0, z: 5.0 };
     spec.nodes[1].start = spec.nodes[0].start + to;
     add_cbr(&mut spec, 0, 1, 256, Span::from_millis(20));
-    spec.duration = Span::from_secs(1);
-    run(&spec).flows[0].packets_arrived
+    run_for(&mut spec, 1).flows[0].packets_arrived
 }
 
 #[test]
@@ -69,8 +67,7 @@ proptest! {
         let mut places: Vec<_> = places.into_iter().collect();
         places.sort_unstable();
         let spec = |turn: &dyn Fn(&Place) -> Place| {
-            let mut spec = network("ns2", "aodv", &[(0.0, 0.0); 12]);
-            with_ranges(&mut spec, 150.0, 320.0);
+            let mut spec = ranged(network("ns2", "aodv", &[(0.0, 0.0); 12]), 150.0, 320.0);
             for (node, place) in spec.nodes.iter_mut().zip(&places) {
                 let (x, y, z) = turn(place);
                 node.start = Position { x: f64::from(x), y: f64::from(y), z: f64::from(z) };
@@ -88,8 +85,7 @@ proptest! {
                 mobility::Config::Waypoints(Params { track: track.collect(), orders: Vec::new() }.into());
             add_tcp(&mut spec, 0, 11, "ns2", "newreno", |_| {});
             add_cbr(&mut spec, 7, 3, 256, Span::from_millis(50));
-            spec.duration = Span::from_secs(6);
-            spec
+            hopyard_model::world::Spec { duration: Span::from_secs(6), ..spec }
         };
         let expected = run(&spec(&as_drawn));
         prop_assert!(expected.frames > 0);
@@ -125,14 +121,12 @@ fn a_node_that_climbs_loses_its_link_and_finds_it_again() {
         z: Some(Coordinate::new(z)),
         ..Order::level(Span::from_secs(at), metres(200.0), metres(0.0), Speed::new(300.0))
     };
-    let mut spec = network("rfc", "static", &[(0.0, 0.0), (200.0, 0.0)]);
-    with_ranges(&mut spec, 250.0, 300.0);
+    let mut spec = ranged(network("rfc", "static", &[(0.0, 0.0), (200.0, 0.0)]), 250.0, 300.0);
     let orders = vec![order(3, 300.0), order(6, 0.0)];
     spec.nodes[1].mobility = mobility::Config::Waypoints(Params { track: Vec::new(), orders }.into());
     spec.link.queue_length = 1;
     add_cbr(&mut spec, 0, 1, 256, Span::from_millis(20));
-    spec.duration = Span::from_secs(10);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 10);
     // It is higher than 150 m from 3.5 s to 6.5 s. A datagram that waits in the queue at the end of this time still
     // arrives.
     let arrived = outcome.flows[0].packets_arrived;

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{add_cbr, chain, network};
+use common::{add_cbr, chain, network, run_with};
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
@@ -59,13 +59,11 @@ fn joined_by(profile: &str, protocol: &str) -> Spec {
         spec.nodes[node].radios = vec![1];
     }
     spec.nodes[2].radios = vec![0, 1];
-    spec.duration = Span::from_secs(10);
-    spec
+    Spec { duration: Span::from_secs(10), ..spec }
 }
 
 fn talk(spec: &Spec) -> Vec<(Time, &'static str, u32, u32, u32)> {
-    let world = World::with_probe(spec, Talk::default()).expect("a world");
-    let (_, talk) = world.run_watched(&Watch::default()).expect("packets add up");
+    let (_, talk) = run_with(spec, Talk::default());
     talk.0
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{add_cbr, add_tcp, network};
+use common::{add_cbr, add_tcp, network, run_with};
 use hopyard_engine::units::{Distance, Rate, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
@@ -15,7 +15,7 @@ use hopyard_model::packet::{Body, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing::Config;
 use hopyard_model::routing::aodv::{AodvMessage, Gateways, LinkDetection, Locality, Params, Reply, ToGateway};
-use hopyard_model::world::{Spec, Watch, WireSpec, World};
+use hopyard_model::world::{Spec, WireSpec};
 
 /// What went over the air and over the wires.
 #[derive(Debug, Default)]
@@ -93,8 +93,7 @@ fn with_hosts(places: &[(f64, f64)], hosts: usize, wires: &[(u32, u32)], change:
     for &between in wires {
         wire(&mut spec, between);
     }
-    spec.duration = Span::from_secs(10);
-    spec
+    Spec { duration: Span::from_secs(10), ..spec }
 }
 
 /// Nodes 0 to 3 in a row, of which node 3 is a gateway to host 4.
@@ -103,7 +102,7 @@ fn one_gateway(change: impl Fn(&mut Params)) -> Spec {
 }
 
 fn watched(spec: &Spec) -> (Outcome, Seen) {
-    World::with_probe(spec, Seen::default()).expect("a world").run_watched(&Watch::default()).expect("packets add up")
+    run_with(spec, Seen::default())
 }
 
 fn dropped(outcome: &Outcome, reason: &str) -> u64 {
@@ -250,8 +249,7 @@ fn two_gateways(change: impl Fn(&mut Params)) -> Spec {
         waypoints::Order::level(Span::from_secs(3), Distance::new(400.0), Distance::new(150.0), Speed::new(40.0));
     spec.nodes[0].mobility =
         mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders: vec![order] }.into());
-    spec.duration = Span::from_secs(20);
-    spec
+    Spec { duration: Span::from_secs(20), ..spec }
 }
 
 #[test]

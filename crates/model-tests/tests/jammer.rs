@@ -16,9 +16,9 @@ use hopyard_model::params::Params as _;
 use hopyard_model::phy::links::{self, Links};
 use hopyard_model::phy::{self, propagation};
 use hopyard_model::routing::{self, static_routes};
-use hopyard_model::world::{JammerSpec, Spec, Watch, World};
+use hopyard_model::world::{JammerSpec, Spec};
 
-use common::{add_cbr, network, run, with_ranges};
+use common::{add_cbr, network, ranged, run, run_for, run_with};
 
 /// The last node only radiates, all the time or in half of each period.
 fn with_jammer(spec: &mut Spec, dbm: f64, period: Option<Span>) {
@@ -55,8 +55,7 @@ fn arrived(loss: f64, jammer: f64, period: Option<Span>) -> f64 {
     spec.channels[0].mac = mac::Config::Tdma(params.into());
     add_cbr(&mut spec, 0, 1, 472, Span::from_millis(200));
     with_jammer(&mut spec, 0.0, period);
-    spec.duration = Span::from_secs(600);
-    run(&spec).flows[0].packets_arrived as f64 / 3000.0
+    run_for(&mut spec, 600).flows[0].packets_arrived as f64 / 3000.0
 }
 
 /// The probability that a frame of 536 bytes, with the bits of its preamble, has no error under DBPSK.
@@ -83,16 +82,14 @@ fn bit_errors_follow_from_noise_and_what_is_radiated() {
 
 /// Datagrams as fast as DCF sends them, within carrier sense of a jammer, in two seconds.
 fn saturated(dbm: Option<f64>, period: Option<Span>) -> Spec {
-    let mut spec = network("rfc", "static", &[(0.0, 0.0), (100.0, 0.0), (50.0, 400.0)]);
-    with_ranges(&mut spec, 250.0, 550.0);
+    let mut spec = ranged(network("rfc", "static", &[(0.0, 0.0), (100.0, 0.0), (50.0, 400.0)]), 250.0, 550.0);
     spec.link.arp.resolution = Resolution::Off;
     add_cbr(&mut spec, 0, 1, 512, Span::from_millis(1));
     match dbm {
         Some(dbm) => with_jammer(&mut spec, dbm, period),
         None => _ = spec.nodes.pop(),
     }
-    spec.duration = Span::from_secs(2);
-    spec
+    Spec { duration: Span::from_secs(2), ..spec }
 }
 
 #[test]
@@ -117,8 +114,7 @@ fn nobody_decodes_it() {
         spec.channels[0].radio.reception = *reception;
         let options = Options { nodes: None, kinds: Kind::ALL.iter().copied().collect(), comments: Vec::new() };
         let capture = Capture::new(io::sink(), "jammer", options).expect("room");
-        let world = World::with_probe(&spec, capture).expect("a world");
-        let outcome = world.run_watched(&Watch::default()).expect("packets add up").0;
+        let outcome = run_with(&spec, capture).0;
         let of = |node: usize| (outcome.nodes[node].frames, outcome.nodes[node].data_packets);
         assert_eq!(of(2), (0, 0), "{reception:?}");
         assert_eq!(outcome.frames, of(0).0 + of(1).0);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{add_cbr, add_tcp, chain, network, run};
+use common::{add_cbr, add_tcp, chain, network, run_for, run_with};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -10,22 +10,19 @@ use hopyard_model::link::wired;
 use hopyard_model::observe::{Passage, Probe};
 use hopyard_model::packet::Packet;
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{Spec, Watch, WireSpec, World};
+use hopyard_model::world::{Spec, WireSpec};
 
 /// Datagrams of a payload over one link: how many arrive, and how many are dropped as too long, of 50.
 fn datagrams(mut spec: Spec, payload: u64) -> (u64, u64) {
     add_cbr(&mut spec, 0, 1, payload, Span::from_millis(400));
-    spec.duration = Span::from_secs(20);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 20);
     let long = outcome.drops.iter().filter(|row| row.reason == "too_long").map(|row| row.count).sum();
     (outcome.flows[0].packets_arrived, long)
 }
 
 fn wire(profile: &str, mtu: Option<u64>) -> Spec {
     let mut spec = network(profile, "static", &chain(2, 200.0));
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     let usual = wired::Params::of_profile(profile);
     let params = wired::Params { mtu: mtu.map_or(usual.mtu, Bytes::new), ..usual };
     spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
@@ -75,8 +72,7 @@ fn segments_of_the_default_size_fill_a_packet_of_1500_bytes() {
         let mut spec = wire("rfc", Some(1500));
         add_tcp(&mut spec, 0, 1, profile, "newreno", |_| {});
         spec.duration = Span::from_secs(5);
-        let world = World::with_probe(&spec, Longest::default()).expect("a world");
-        let (outcome, longest) = world.run_watched(&Watch::default()).expect("packets add up");
+        let (outcome, longest) = run_with(&spec, Longest::default());
         assert_eq!(longest.0, 1500, "{profile}");
         assert!(outcome.flows[0].packets_arrived > 100, "{profile}");
     }

@@ -9,7 +9,7 @@ use hopyard_model::mac::dcf::{Amendment, Params, Protection};
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::mode::{Band, Guard};
 
-use common::{add_cbr, network, run, with_ranges};
+use common::{add_cbr, network, ranged, run};
 
 /// The time of an exchange without back-off, in us, of a data frame with so many bytes: one line for each kind of
 /// channel, from the formulas of the standard.
@@ -123,8 +123,7 @@ fn one_saturated_station_gives_the_closed_form() {
                 // With the short guard interval, a multiple of 4 us.
                 let body = if symbol < 4.0 { (symbols * symbol / 4.0 - 1e-9).ceil() * 4.0 } else { symbols * symbol };
                 let cycle = difs + slot / 2.0 + before + preamble + body + sifs + ack;
-                let mut spec = network("rfc", "static", &[(0.0, 0.0), (3.0, 0.0)]);
-                with_ranges(&mut spec, 250.0, 550.0);
+                let mut spec = ranged(network("rfc", "static", &[(0.0, 0.0), (3.0, 0.0)]), 250.0, 550.0);
                 let mut dcf = Params::of_amendment("rfc", *amendment);
                 change(&mut dcf);
                 (dcf.rate, dcf.cw_min) = (name.parse().expect("a name"), 1);

@@ -52,8 +52,7 @@ fn spec(db: f64) -> Spec {
     (channel.radio.receive, channel.radio.sense) = (weakest.into(), weakest);
     channel.mac = mac::Config::Edca(edca.into());
     channel.rates = rate_control::Config::of_profile("minstrel_ht", "rfc").expect("a rate control");
-    spec.duration = Span::from_secs(1);
-    spec
+    Spec { duration: Span::from_secs(1), ..spec }
 }
 
 fn world(spec: &Spec) -> World<SentFrames> {

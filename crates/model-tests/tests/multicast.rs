@@ -4,7 +4,7 @@ mod common;
 
 use std::net::Ipv4Addr;
 
-use common::{add_cbr, chain, network, routing_for, run, to_group, with_ranges, with_traffic};
+use common::{add_cbr, chain, network, ranged, routing_for, run, to_group, with_traffic};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -20,8 +20,7 @@ use proptest::prelude::*;
 
 /// Nodes in slots of their own, so that no frame collides, under a forwarding protocol.
 fn slotted(protocol: &str, by: By, places: &[(f64, f64)]) -> Spec {
-    let mut spec = network("rfc", routing_for(protocol, "static"), places);
-    with_ranges(&mut spec, 250.0, 250.0);
+    let mut spec = ranged(network("rfc", routing_for(protocol, "static"), places), 250.0, 250.0);
     let params = tdma::Params { slot: Span::from_millis(5), ..tdma::Params::of_profile("rfc") };
     spec.channels[0].mac = mac::Config::Tdma(params.into());
     let params = multicast::Params { duplicates: by, ..multicast::Params::of_profile("rfc") };
@@ -132,9 +131,7 @@ fn the_time_to_live_bounds_a_flood() {
 fn a_datagram_on_two_channels_is_delivered_once() {
     let mut spec = slotted("classic_flooding", By::Identification, &chain(3, 200.0));
     spec.channels.push(spec.channels[0].clone());
-    for node in &mut spec.nodes {
-        node.radios = vec![0, 1];
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios = vec![0, 1]);
     add_group(&mut spec, 0, &everybody(3), 3);
     let outcome = run(&spec);
     let sent = outcome.flows[0].packets_sent;

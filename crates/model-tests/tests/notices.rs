@@ -11,7 +11,7 @@ use hopyard_model::routing;
 use hopyard_model::routing::aodv::LinkDetection;
 use hopyard_model::world::Spec;
 
-use common::{add_tcp, chain, network, run, with_ranges};
+use common::{add_tcp, chain, network, ranged, run};
 
 const BREAKS: u64 = 30;
 const HEALS: u64 = 40;
@@ -20,8 +20,7 @@ const HEALS: u64 = 40;
 /// second 40.
 fn breaking(routing: &str, variant: &str) -> Spec {
     let places = chain(6, 200.0);
-    let mut spec = network("rfc", routing, &places);
-    with_ranges(&mut spec, 250.0, 550.0);
+    let mut spec = ranged(network("rfc", routing, &places), 250.0, 550.0);
     for (number, &(x, _)) in places.iter().enumerate().skip(3) {
         let point = |at: Span, y: f64| waypoints::Waypoint::ground(at, Distance::new(x), Distance::new(y));
         let blink = Span::from_millis(10);
@@ -41,8 +40,7 @@ fn breaking(routing: &str, variant: &str) -> Spec {
     add_tcp(&mut spec, 0, 5, "rfc", variant, |_| {});
     spec.flows[0].start = Time::ZERO + Span::from_secs(20);
     spec.measure_from = Time::ZERO + Span::from_secs(BREAKS);
-    spec.duration = Span::from_secs(60);
-    spec
+    Spec { duration: Span::from_secs(60), ..spec }
 }
 
 fn with_hellos_alone(mut spec: Spec) -> Spec {

@@ -23,9 +23,7 @@ const SEGMENT: f64 = 1448.0;
 /// Two hosts and a wire, with this traffic from the first to the second, without Nagle's algorithm.
 fn wire(traffic: app::Config, udp: bool, losses: f64, change: impl FnOnce(&mut tcp::Params)) -> Spec {
     let mut spec = network("rfc", "static", &[(0.0, 0.0); 2]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     let losses = wired::Losses { rate: losses, ..wired::Losses::default() };
     let params = wired::Params {
         rate: Rate::from_bps(RATE as u64),
@@ -44,8 +42,7 @@ fn wire(traffic: app::Config, udp: bool, losses: f64, change: impl FnOnce(&mut t
     if udp {
         spec.flows[0].transport = Transport::Udp;
     }
-    spec.duration = Span::from_secs(200);
-    spec
+    Spec { duration: Span::from_secs(200), ..spec }
 }
 
 fn bytes(size: u64) -> Law<Bytes> {

@@ -81,9 +81,8 @@ fn finish(mut world: World) -> (Vec<Departure>, Outcome) {
 
 /// Three nodes in a row.
 fn three(protocol: &str) -> Spec {
-    let mut spec = network("rfc", protocol, &chain(3, 200.0));
-    spec.duration = Span::from_secs(3);
-    spec
+    let spec = network("rfc", protocol, &chain(3, 200.0));
+    Spec { duration: Span::from_secs(3), ..spec }
 }
 
 /// A datagram that went from node 0 to node 2 by way of node 1.
@@ -241,9 +240,7 @@ fn a_host_outside_answers_at_once() {
 /// Two wires of 1 Mb/s and 10 ms.
 fn wires() -> Spec {
     let mut spec = network("rfc", "oracle", &[(0.0, 0.0); 3]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     for ends in [(0, 1), (1, 2)] {
         let params = wired::Params {
             rate: mbps(1.0),
@@ -253,8 +250,7 @@ fn wires() -> Spec {
         };
         spec.wires.push(WireSpec { ends: (NodeId(ends.0), NodeId(ends.1)), params, network: None });
     }
-    spec.duration = Span::from_secs(1);
-    spec
+    Spec { duration: Span::from_secs(1), ..spec }
 }
 
 #[test]

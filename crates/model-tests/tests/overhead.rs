@@ -12,7 +12,7 @@ use hopyard_model::observe::{Outcome, OverheadRow, Recorded, RouteChanges, Segme
 use hopyard_model::routing;
 use hopyard_model::world::Spec;
 
-use common::{add_cbr, add_tcp, chain, network, run, scenarios, stagger};
+use common::{add_cbr, add_tcp, chain, network, run, run_for, scenarios, stagger};
 
 const EVERYTHING: Recorded =
     Recorded { routes: RouteChanges::All, rates: true, paths: true, segments: SegmentFlows::All, mobile_events: false };
@@ -69,8 +69,7 @@ fn data_that_arrives_counts_at_its_destination() {
 fn a_request_is_made_once_and_forwarded_at_every_hop() {
     let mut spec = network("rfc", "aodv", &chain(4, 200.0));
     add_cbr(&mut spec, 0, 3, 256, Span::from_millis(100));
-    spec.duration = Span::from_secs(5);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 5);
     let of = |message: &str| -> (Vec<u64>, Vec<u64>) {
         let at = |node: u32| outcome.overhead.iter().find(|row| row.node == node && row.message == message);
         (0..4).map(|node| at(node).map_or((0, 0), |row| (row.sent, row.originated))).unzip()
@@ -92,8 +91,7 @@ fn a_request_is_made_once_and_forwarded_at_every_hop() {
 #[test]
 fn each_message_of_a_shared_packet_is_made_once_and_forwarded_by_relays() {
     let mut spec = network("rfc", "olsr", &chain(5, 200.0));
-    spec.duration = Span::from_secs(60);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 60);
     let sum = |of: fn(&OverheadRow) -> u64| -> BTreeMap<&str, u64> {
         let mut sums = BTreeMap::new();
         outcome.overhead.iter().for_each(|row| *sums.entry(row.message).or_default() += of(row));
@@ -225,8 +223,7 @@ fn in_one_cell_protocols_that_search_find_neighbours() {
             let start = Span::from_millis(20_000 + 10 * u64::from(node));
             spec.flows.last_mut().expect("a flow").start = Time::ZERO + start;
         }
-        spec.duration = Span::from_secs(40);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 40);
         let sent: u64 = outcome.flows.iter().map(|row| row.packets_sent).sum();
         let arrived: u64 = outcome.flows.iter().map(|row| row.packets_unique).sum();
         assert!(arrived * 1000 > sent * 995, "{protocol}: {arrived} of {sent}");

@@ -17,27 +17,23 @@ use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, WireSpec};
 
-use common::{add_tcp, chain, mbps, network, run, with_ranges};
+use common::{add_tcp, chain, mbps, network, ranged, run};
 
 fn wire(variant: &str, rate: f64, queue: u32, loss: f64) -> Spec {
     let mut spec = network("rfc", "oracle", &[(0.0, 0.0), (0.0, 0.0)]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     let mut params = wired::Params { rate: mbps(rate), queue_length: queue, ..wired::Params::of_profile("rfc") };
     params.delay = Span::from_millis(40);
     params.losses.rate = loss;
     spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
     add_tcp(&mut spec, 0, 1, "rfc", variant, |tcp| tcp.window = 200);
-    spec.duration = Span::from_secs(40);
-    spec
+    Spec { duration: Span::from_secs(40), ..spec }
 }
 
 /// Four hops of AODV. The last two nodes are out of range from second 10 to second 18.
 fn outage(variant: &str) -> Spec {
     let places = chain(5, 200.0);
-    let mut spec = network("rfc", "aodv", &places);
-    with_ranges(&mut spec, 250.0, 550.0);
+    let mut spec = ranged(network("rfc", "aodv", &places), 250.0, 550.0);
     for (number, &(x, _)) in places.iter().enumerate().skip(3) {
         let point =
             |millis, y| waypoints::Waypoint::ground(Span::from_millis(millis), Distance::new(x), Distance::new(y));
@@ -51,8 +47,7 @@ fn outage(variant: &str) -> Spec {
     }
     add_tcp(&mut spec, 0, 4, "rfc", variant, |_| {});
     spec.flows[0].start = Time::ZERO + Span::from_secs(1);
-    spec.duration = Span::from_secs(40);
-    spec
+    Spec { duration: Span::from_secs(40), ..spec }
 }
 
 /// The result of a variant: payload delivered, packets sent, retransmissions, timeouts.

@@ -15,7 +15,7 @@ use hopyard_model::phy::error_rate::thermal_noise;
 use hopyard_model::phy::mode::{Guard, Name};
 use hopyard_model::world::Spec;
 
-use common::{add_cbr, network, run};
+use common::{add_cbr, network, run, run_for};
 
 /// A saturated link of 20 MHz with a ratio of signal to noise, under the DCF.
 fn link(amendment: Amendment, rate: &str, control: &str, db: f64) -> Spec {
@@ -117,8 +117,7 @@ fn goodput_with_aggregates_is_near_that_of_the_best_fixed_rate() {
         for db in [5.0, 10.0, 15.0, 20.0, 25.0] {
             let goodput = |mode: u32, control: &str| {
                 let mut spec = aggregating(amendment, &format!("{modes}{mode}"), control, db);
-                spec.duration = Span::from_secs(2);
-                run(&spec).flows[0].goodput_kbps
+                run_for(&mut spec, 2).flows[0].goodput_kbps
             };
             let best = (0..if modes == "mcs" { 8 } else { 9 }).map(|mode| goodput(mode, "fixed")).fold(0.0, f64::max);
             for (control, share) in [("ideal", 0.65), ("minstrel_ht", 0.9), ("arf", 0.9), ("aarf", 0.9)] {

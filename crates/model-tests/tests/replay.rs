@@ -13,7 +13,7 @@ use hopyard_model::params::RFC;
 use hopyard_model::world::{Spec, Watch, World};
 use serde_json::Value;
 
-use common::{add_cbr, run, scenarios};
+use common::{add_cbr, run, run_with, scenarios};
 
 /// Positions are centimetres, counted from so far in the south-west.
 const ORIGIN: f64 = 1e9;
@@ -154,8 +154,7 @@ fn paths_are_those_of_the_results() {
     spec.observe.recorded.paths = true;
     let rows: Vec<PathRow> = {
         let probes = spec.observe.recorded.probes();
-        let world = World::with_probe(&spec, probes).expect("a world");
-        world.run_watched(&Watch::default()).expect("packets add up").0.paths
+        run_with(&spec, probes).0.paths
     };
     let (_, recording) = record(&spec, MOST_ROWS, |_| {});
     let text = |path: &Value| {

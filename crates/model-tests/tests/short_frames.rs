@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{add_cbr, add_tcp, mbps, network, with_dcf, with_ranges};
+use common::{add_cbr, add_tcp, mbps, network, ranged, run_with, with_dcf};
 use hopyard_engine::units::{Bytes, Power};
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::address::InterfaceId;
@@ -11,7 +11,7 @@ use hopyard_model::mac::{self, dcf, tdma};
 use hopyard_model::observe::{FrameEdge, FrameView, Outcome, Probe};
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::reception::Reception;
-use hopyard_model::world::{Spec, Watch, World};
+use hopyard_model::world::Spec;
 
 /// Looks at the time of every frame.
 #[derive(Clone, Debug, Default)]
@@ -42,8 +42,7 @@ impl Probe for Clock {
 }
 
 fn outcome(spec: &Spec) -> (Outcome, Clock) {
-    let world = World::with_probe(spec, Clock::default()).expect("a world");
-    world.run_watched(&Watch::default()).expect("packets add up")
+    run_with(spec, Clock::default())
 }
 
 /// Stations within 24 km of one another.
@@ -51,8 +50,7 @@ fn scattered(rng: &mut Rng, mac: &str, reception: Reception) -> Spec {
     let count = 3 + rng.below(12);
     let places: Vec<(f64, f64)> =
         (0..count).map(|_| (rng.uniform_in(0.0, 17_000.0), rng.uniform_in(0.0, 17_000.0))).collect();
-    let mut spec = network("rfc", "oracle", &places);
-    with_ranges(&mut spec, 24_500.0, 25_000.0);
+    let mut spec = ranged(network("rfc", "oracle", &places), 24_500.0, 25_000.0);
     // Strong enough to be decoded at that distance.
     spec.channels[0].radio.transmit_power = Power::from_dbm(80.0);
     spec.channels[0].radio.reception = reception;
@@ -81,8 +79,7 @@ fn scattered(rng: &mut Rng, mac: &str, reception: Reception) -> Spec {
         flow.start = Time::from_nanos(rng.below(100_000_000));
     }
     spec.seed = rng.next_u64();
-    spec.duration = Span::from_millis(300);
-    spec
+    Spec { duration: Span::from_millis(300), ..spec }
 }
 
 #[test]

@@ -11,10 +11,10 @@ use hopyard_model::link::arp::Resolution;
 use hopyard_model::mac::{self, tdma};
 use hopyard_model::observe::{NodeRow, Outcome};
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{FlowSpec, SleepSpec, Spec, Transport};
+use hopyard_model::world::{FlowSpec, SleepSpec, Spec};
 use hopyard_model::{agent, app};
 
-use common::{add_tcp, chain, network, run, with_dcf};
+use common::{add_tcp, chain, network, run, udp_flow, with_dcf};
 
 /// Datagrams of 512 bytes at 2 Mb/s, behind a long preamble.
 const AIRTIME: u64 = 192_000 + 8 * (512 + 36) * 500;
@@ -44,14 +44,9 @@ fn datagrams() -> Spec {
     let mut params = app::cbr::Params::of_profile("ns2");
     (params.packet_size, params.interval, params.jitter) = (Bytes::new(512 - 28), Span::from_millis(100), 0.0);
     spec.flows.push(FlowSpec {
-        from: NodeId(0),
-        to: NodeId(1),
         start: millis(1000),
         stop: millis(10_950),
-        traffic: app::Config::Cbr(params.into()),
-        label: String::new(),
-        transport: Transport::Udp,
-        dscp: 0,
+        ..udp_flow(NodeId(0), NodeId(1), app::Config::Cbr(params.into()))
     });
     spec
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{add_tcp, chain, mbps, network, run, with_ranges};
+use common::{add_tcp, chain, mbps, network, ranged, run, run_for};
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
 use hopyard_model::address::NodeId;
@@ -13,16 +13,14 @@ use hopyard_model::world::{Spec, WireSpec};
 
 /// One hop of radio at 2 Mb/s, for 20 s.
 fn radio(senders: u32, small_queues: bool) -> Outcome {
-    let mut spec = network("rfc", "static", &chain(2, 200.0));
-    with_ranges(&mut spec, 250.0, 550.0);
+    let mut spec = ranged(network("rfc", "static", &chain(2, 200.0)), 250.0, 550.0);
     for _ in 0..senders {
         add_tcp(&mut spec, 0, 1, "linux", "newreno", |tcp| {
             tcp.linux.small_queues = small_queues;
             tcp.segment_size = Bytes::new(1460);
         });
     }
-    spec.duration = Span::from_secs(20);
-    run(&spec)
+    run_for(&mut spec, 20)
 }
 
 #[test]
@@ -44,13 +42,11 @@ fn the_queue_of_the_source_has_two_buffers() {
 #[test]
 fn a_sender_that_paces_slowly_has_two_single_segments_waiting() {
     // Three senders share a radio, so that each paces below 1.2 Mb/s, where Linux's BBR sends single segments.
-    let mut spec = network("rfc", "static", &chain(2, 200.0));
-    with_ranges(&mut spec, 250.0, 550.0);
+    let mut spec = ranged(network("rfc", "static", &chain(2, 200.0)), 250.0, 550.0);
     for _ in 0..3 {
         add_tcp(&mut spec, 0, 1, "linux", "bbr", |tcp| tcp.segment_size = Bytes::new(1460));
     }
-    spec.duration = Span::from_secs(20);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 20);
     // Two of each sender; with two pairs of each, more than nine wait in the mean.
     assert!((5.0..7.0).contains(&outcome.nodes[0].queue_mean), "{}", outcome.nodes[0].queue_mean);
 }
@@ -66,14 +62,11 @@ fn each_connection_has_its_own_limit() {
 fn a_wire_tells_when_the_last_bit_is_on_it() {
     let wire = |small_queues| -> Spec {
         let mut spec = network("rfc", "static", &chain(2, 0.0));
-        for node in &mut spec.nodes {
-            node.radios.clear();
-        }
+        spec.nodes.iter_mut().for_each(|node| node.radios.clear());
         let params = wired::Params { rate: mbps(1.0), ..wired::Params::of_profile("rfc") };
         spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
         add_tcp(&mut spec, 0, 1, "linux", "cubic", |tcp| tcp.linux.small_queues = small_queues);
-        spec.duration = Span::from_secs(20);
-        spec
+        Spec { duration: Span::from_secs(20), ..spec }
     };
     let [without, with] = [false, true].map(|small_queues| run(&wire(small_queues)));
     let delay = |it: &Outcome| it.flows[0].delay_ms.expect("packets arrived");

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{add_cbr, add_tcp, chain, network, run, with_ranges};
+use common::{add_cbr, add_tcp, chain, network, ranged, run, run_for, run_with};
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
@@ -14,7 +14,7 @@ use hopyard_model::packet::{Body, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing;
 use hopyard_model::routing::source_routes::{self, Others};
-use hopyard_model::world::{Spec, TunnelSpec, Watch, WireSpec, World};
+use hopyard_model::world::{Spec, TunnelSpec, WireSpec};
 use hopyard_model::{link, mac};
 
 /// Every data packet on the air or on a wire: its sender, its bytes, those of its frame, the segments left.
@@ -53,21 +53,16 @@ impl Probe for Sizes {
 
 /// Four nodes in a row, each of which hears its neighbours only, and datagrams of 512 bytes from one end to the other.
 fn row(paths: &[&[u32]]) -> Spec {
-    let mut spec = network("rfc", "source_routes", &chain(4, 200.0));
-    with_ranges(&mut spec, 250.0, 550.0);
+    let mut spec = ranged(network("rfc", "source_routes", &chain(4, 200.0)), 250.0, 550.0);
     let params = source_routes::Params { paths: paths.iter().map(|it| it.to_vec()).collect(), others: Others::Drop };
-    for node in &mut spec.nodes {
-        node.routing = routing::Config::SourceRoutes(params.clone().into());
-    }
+    spec.nodes.iter_mut().for_each(|node| node.routing = routing::Config::SourceRoutes(params.clone().into()));
     spec.link.arp.resolution = link::arp::Resolution::Off;
     add_cbr(&mut spec, 0, 3, 512, Span::from_millis(100));
-    spec.duration = Span::from_secs(5);
-    spec
+    Spec { duration: Span::from_secs(5), ..spec }
 }
 
 fn watched(spec: &Spec) -> (Outcome, Vec<Seen>) {
-    let world = World::with_probe(spec, Sizes::default()).expect("a world");
-    let (outcome, sizes) = world.run_watched(&Watch::default()).expect("packets add up");
+    let (outcome, sizes) = run_with(spec, Sizes::default());
     (outcome, sizes.0.into_iter().collect())
 }
 
@@ -140,11 +135,9 @@ fn other_protocols_forward_options_and_do_not_deliver_them() {
 #[test]
 fn source_routes_cost_their_bytes() {
     let goodput = |protocol: &str| {
-        let mut spec = network("rfc", protocol, &chain(3, 200.0));
-        with_ranges(&mut spec, 250.0, 550.0);
+        let mut spec = ranged(network("rfc", protocol, &chain(3, 200.0)), 250.0, 550.0);
         add_tcp(&mut spec, 0, 2, "rfc", "newreno", |tcp| tcp.window = 1);
-        spec.duration = Span::from_secs(20);
-        run(&spec).flows[0].goodput_kbps
+        run_for(&mut spec, 20).flows[0].goodput_kbps
     };
     let (with, without) = (goodput("source_routes"), goodput("static"));
     // One segment at a time: two frames of 12 bytes more each way at 2 Mb/s, that is 192 us of about 20 ms.
@@ -155,9 +148,7 @@ fn source_routes_cost_their_bytes() {
 #[test]
 fn a_tunnel_takes_a_source_route() {
     let mut spec = network("rfc", "source_routes", &[(0.0, 0.0); 4]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     for ends in [(0, 1), (1, 2), (2, 3)] {
         let params = wired::Params { rate: Rate::from_bps(10_000_000), ..wired::Params::of_profile("rfc") };
         spec.wires.push(WireSpec { ends: (NodeId(ends.0), NodeId(ends.1)), params, network: None });
@@ -177,8 +168,7 @@ fn a_tunnel_takes_a_source_route() {
             self.0.insert((interface.0, packet.size, route, matches!(packet.body, Body::Tunnelled(..))));
         }
     }
-    let world = World::with_probe(&spec, Tunnelled::default()).expect("a world");
-    let (outcome, sizes) = world.run_watched(&Watch::default()).expect("packets add up");
+    let (outcome, sizes) = run_with(&spec, Tunnelled::default());
     assert!(outcome.flows[0].packets_arrived > 45, "{:?}", outcome.flows[0]);
     // Only the outer packet has a route, on its two hops.
     assert_eq!(outcome.nodes[0].piggybacked_bytes, 12 * outcome.flows[0].packets_sent);

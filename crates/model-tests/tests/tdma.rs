@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{add_cbr, add_tcp, chain, mbps, network, run, with_ranges};
+use common::{add_cbr, add_tcp, chain, mbps, network, ranged, run, run_for, with_ranges};
 use hopyard_engine::units::{Distance, Power, Rate, Speed};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::context::DropReason;
@@ -73,8 +73,7 @@ fn saturated_nodes_send_as_many_packets_as_in_ns2() {
 
 /// A chain whose nodes hear their neighbours only, and know all addresses; 1 Mb/s and slots of 13 ms.
 fn slotted_chain(nodes: usize, change: impl FnOnce(&mut tdma::Params)) -> Spec {
-    let mut spec = network("rfc", "oracle", &chain(nodes, 200.0));
-    with_ranges(&mut spec, 250.0, 250.0);
+    let mut spec = ranged(network("rfc", "oracle", &chain(nodes, 200.0)), 250.0, 250.0);
     spec.link.arp.resolution = Resolution::Off;
     with_tdma(&mut spec, "rfc", |tdma| {
         (tdma.rate, tdma.slot) = (mbps(1.0), SLOT);
@@ -144,8 +143,7 @@ fn a_lone_packet_takes_the_time_that_the_order_of_slots_says() {
                 let mut spec = slotted_chain(nodes as usize, |tdma| tdma.schedule = owners(order));
                 add_cbr(&mut spec, 0, hops, 512, Span::from_secs(100));
                 spec.flows[0].start = Time::from_nanos(start);
-                spec.duration = Span::from_secs(4);
-                let flow = run(&spec).flows.remove(0);
+                let flow = run_for(&mut spec, 4).flows.remove(0);
                 assert_eq!((flow.packets_sent, flow.packets_arrived), (1, 1));
                 let expected = arrival(Time::from_nanos(start), &along, order).since(Time::from_nanos(start));
                 let found = (flow.delay_ms.expect("it arrived") * 1e6).round() as u64;
@@ -169,15 +167,13 @@ fn the_order_of_slots_decides_how_long_a_hop_takes() {
 #[test]
 fn hidden_stations_do_not_disturb_each_other() {
     let collisions = |slotted: bool| {
-        let mut spec = network("rfc", "static", &chain(3, 200.0));
-        with_ranges(&mut spec, 250.0, 250.0);
+        let mut spec = ranged(network("rfc", "static", &chain(3, 200.0)), 250.0, 250.0);
         if slotted {
             with_tdma(&mut spec, "rfc", |_| {});
         }
         add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
         add_cbr(&mut spec, 2, 1, 512, Span::from_millis(20));
-        spec.duration = Span::from_secs(10);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 10);
         let arrived: u64 = outcome.flows.iter().map(|flow| flow.packets_arrived).sum();
         assert!(arrived > 600, "{arrived} packets arrived");
         outcome.nodes.iter().map(|node| node.collisions).sum::<u64>()
@@ -224,8 +220,7 @@ fn packets_longer_than_a_slot_are_dropped() {
     with_tdma(&mut spec, "rfc", |tdma| tdma.slot = Span::from_millis(3));
     add_cbr(&mut spec, 0, 1, 1000, Span::from_millis(100));
     add_cbr(&mut spec, 0, 1, 200, Span::from_millis(100));
-    spec.duration = Span::from_secs(5);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 5);
     assert_eq!(outcome.flows[0].packets_arrived, 0);
     assert_eq!(dropped(&outcome, DropReason::TooLong), outcome.flows[0].packets_sent);
     assert!(outcome.flows[1].packets_arrived + 1 >= outcome.flows[1].packets_sent, "{:?}", outcome.flows[1]);
@@ -242,8 +237,7 @@ fn slots_are_columns_of_the_nodes() {
     spec.nodes[3].radios = vec![1];
     add_cbr(&mut spec, 0, 1, 512, Span::from_millis(2));
     add_cbr(&mut spec, 2, 3, 512, Span::from_millis(50));
-    spec.duration = Span::from_secs(10);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 10);
     let metrics = |node: usize| ["slots", "slots_unused", "rts"].map(|name| outcome.nodes[node].metric(name));
     // Three nodes share frames of 19.5 ms.
     let slots = 10_000_000 / 19_500 + 1;
@@ -309,8 +303,7 @@ fn every_frame_ends_in_one_of_four_ways() {
 /// before the first one has ended.
 #[test]
 fn frames_of_one_slot_do_not_disturb_each_other() {
-    let mut spec = network("rfc", "oracle", &chain(24, 20.0));
-    with_ranges(&mut spec, 250.0, 250.0);
+    let mut spec = ranged(network("rfc", "oracle", &chain(24, 20.0)), 250.0, 250.0);
     with_tdma(&mut spec, "rfc", |_| {});
     let movement = random_waypoint::Params {
         width: Distance::new(700.0),
@@ -324,8 +317,7 @@ fn frames_of_one_slot_do_not_disturb_each_other() {
         node.start.y = f64::from(number % 5) * 100.0;
     }
     (0..12).for_each(|flow| add_cbr(&mut spec, flow, 23 - flow, 512, Span::from_millis(100)));
-    spec.duration = Span::from_secs(20);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 20);
     assert!(own(&outcome, "frames_heard") > 2_000, "{} frames", own(&outcome, "frames_heard"));
     assert_eq!(own(&outcome, "frames_in_conflict"), 0, "every slot has one owner");
     spec.medium.exact = true;
@@ -345,8 +337,7 @@ fn the_guard_guards_against_clocks_that_differ() {
         add_cbr(&mut spec, 0, 1, 512, Span::from_millis(17));
         add_cbr(&mut spec, 1, 0, 512, Span::from_millis(17));
         add_cbr(&mut spec, 2, 1, 512, Span::from_millis(17));
-        spec.duration = Span::from_secs(10);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 10);
         own(&outcome, "frames_in_conflict")
     };
     assert_eq!(conflicts(20, 9.0, 0.0), 0);
@@ -393,8 +384,7 @@ fn nobody_borrows_a_slot_between_the_frames_of_its_owner() {
         // Three or four frames in a slot; both nodes always have packets.
         add_cbr(&mut spec, 0, 1, 300, Span::from_millis(2));
         add_cbr(&mut spec, 1, 0, 300, Span::from_millis(5));
-        spec.duration = Span::from_secs(20);
-        let outcome = run(&spec);
+        let outcome = run_for(&mut spec, 20);
         assert_eq!(own(&outcome, "frames_in_conflict"), 0, "acknowledged: {acknowledge}");
         assert!(outcome.flows.iter().all(|flow| flow.packets_arrived > 500));
     }
@@ -409,8 +399,7 @@ fn acknowledged_frames_are_repeated_and_reported() {
     });
     add_cbr(&mut spec, 0, 1, 512, Span::from_millis(40));
     add_cbr(&mut spec, 2, 1, 512, Span::from_millis(410));
-    spec.duration = Span::from_secs(20);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 20);
     let sent = outcome.nodes.iter().map(|node| node.data_frames).sum::<u64>();
     let packets = outcome.flows.iter().map(|flow| flow.packets_arrived).sum::<u64>();
     assert_eq!(packets, outcome.flows.iter().map(|flow| flow.packets_unique).sum::<u64>(), "repeats are not delivered");
@@ -465,8 +454,7 @@ fn every_combination_of_parameters_accounts_for_its_packets() {
         add_cbr(&mut spec, 0, 6, 512, Span::from_millis(60));
         add_cbr(&mut spec, 4, 1, 900, Span::from_millis(90));
         add_tcp(&mut spec, 5, 2, "rfc", "newreno", |_| {});
-        spec.duration = Span::from_secs(6);
-        let found = run(&spec);
+        let found = run_for(&mut spec, 6);
         spec.medium.exact = true;
         assert_eq!(run(&spec).digest, found.digest, "case {case}");
         sent += found.frames;
@@ -511,8 +499,7 @@ fn a_slow_rate_has_less_noise() {
                 (Rate::from_bps(rate), Span::from_millis(100), Span::from_millis(1));
         });
         add_cbr(&mut spec, 0, 1, 472, Span::from_millis(300));
-        spec.duration = Span::from_secs(1200);
-        run(&spec).flows[0].packets_arrived as f64 / 4000.0
+        run_for(&mut spec, 1200).flows[0].packets_arrived as f64 / 4000.0
     };
     assert!(arrived(64_000, -105.0) > 0.999 && arrived(1_000_000, -105.0) < 0.001);
     // kTB of 64 kHz at 290 K with a noise figure of 7 dB.

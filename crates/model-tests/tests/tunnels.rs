@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{add_cbr, network, run};
+use common::{add_cbr, network, run, run_with};
 use std::collections::BTreeSet;
 
 use hopyard_engine::units::Bytes;
@@ -16,23 +16,20 @@ use hopyard_model::packet::{Body, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing;
 use hopyard_model::routing::source_routes::{self, Others};
-use hopyard_model::world::{Spec, TunnelSpec, Watch, WireSpec, World};
+use hopyard_model::world::{Spec, TunnelSpec, WireSpec};
 
 /// Hosts with these wires, of which the one with number n has the prefix 192.168.0.4n/30; and datagrams of 200 bytes
 /// from one host to another.
 fn wired(hosts: usize, wires: &[(u32, u32)], (from, to): (u32, u32)) -> Spec {
     let mut spec = network("rfc", "static", &vec![(0.0, 0.0); hosts]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     for &(a, b) in wires {
         // Any packet of IP fits.
         let params = wired::Params { mtu: Bytes::new(0), ..wired::Params::of_profile("rfc") };
         spec.wires.push(WireSpec { ends: (NodeId(a), NodeId(b)), params, network: None });
     }
     add_cbr(&mut spec, from, to, 200, Span::from_millis(100));
-    spec.duration = Span::from_secs(5);
-    spec
+    Spec { duration: Span::from_secs(5), ..spec }
 }
 
 /// Adds a tunnel from one node to another that carries these prefixes.
@@ -154,9 +151,7 @@ fn rfc2003_s3_1_a_packet_that_a_tunnel_makes_too_long_is_dropped() {
 /// Hosts in a row whose packets carry their route: 4 bytes of header, 4 of the option, 4 for each hop between the ends.
 fn by_source_route(mut spec: Spec, paths: &[&[u32]]) -> Spec {
     let params = source_routes::Params { paths: paths.iter().map(|it| it.to_vec()).collect(), others: Others::Drop };
-    for node in &mut spec.nodes {
-        node.routing = routing::Config::SourceRoutes(params.clone().into());
-    }
+    spec.nodes.iter_mut().for_each(|node| node.routing = routing::Config::SourceRoutes(params.clone().into()));
     spec
 }
 
@@ -185,8 +180,7 @@ fn rfc2003_s3_1_a_packet_with_a_source_route_crosses_a_tunnel() {
             self.0.insert((interface.0, packet.size, matches!(packet.body, Body::Tunnelled(..))));
         }
     }
-    let world = World::with_probe(&spec, Seen::default()).expect("a world");
-    let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
+    let (outcome, seen) = run_with(&spec, Seen::default());
     assert!(outcome.flows[0].packets_arrived > 40, "{:?}", outcome.drops);
     for node in &outcome.nodes {
         assert_eq!((node.tunnelled > 40, node.tunnel_bytes), (node.node == 1, 20 * node.tunnelled));
@@ -217,8 +211,7 @@ fn headers() -> Vec<(u32, u32, u8, Option<u8>, u32, u32)> {
     let mut spec = wired(5, &[(0, 1), (1, 2), (2, 3), (3, 4)], (0, 4));
     spec.ip.ttl = 50;
     tunnel(&mut spec, 1, 3, &["192.168.0.12/30"]);
-    let world = World::with_probe(&spec, Headers::default()).expect("a world");
-    let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
+    let (outcome, seen) = run_with(&spec, Headers::default());
     assert!(outcome.flows[0].packets_arrived > 40, "{:?}", outcome.drops);
     seen.0.into_iter().collect()
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{add_cbr, add_tcp, network};
+use common::{add_cbr, add_tcp, network, run_with};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -13,7 +13,7 @@ use hopyard_model::observe::{Outcome, PacketEvent, Passage, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp::Connect;
-use hopyard_model::world::{Spec, Watch, WireSpec, World};
+use hopyard_model::world::{Spec, WireSpec};
 
 /// The segments that enter the wire at node 0, and those that are lost: flow, sequence number, bytes.
 #[derive(Debug, Default)]
@@ -44,18 +44,14 @@ impl Probe for Seen {
 /// Two hosts and a wire that loses some packets from the first to the second.
 fn wired(losses: wired::Losses) -> Spec {
     let mut spec = network("rfc", "static", &[(0.0, 0.0); 2]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     let params = wired::Params { losses, queue_length: 1000, ..wired::Params::of_profile("rfc") };
     spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
-    spec.duration = Span::from_secs(3);
-    spec
+    Spec { duration: Span::from_secs(3), ..spec }
 }
 
 fn watched(spec: &Spec) -> (Outcome, Seen) {
-    let world = World::with_probe(spec, Seen::default()).expect("a world");
-    world.run_watched(&Watch::default()).expect("packets add up")
+    run_with(spec, Seen::default())
 }
 
 /// The number of a segment counts whole segments from the first byte on, whether or not a SYN comes before it.
@@ -150,8 +146,7 @@ fn datagrams(down: Vec<wired::Down>) -> (Outcome, Times) {
     let mut spec = wired(wired::Losses::default());
     (spec.wires[0].params.delay, spec.wires[0].params.down) = (Span::from_millis(5), down);
     add_cbr(&mut spec, 0, 1, 1000, Span::from_millis(20));
-    let world = World::with_probe(&spec, Times::default()).expect("a world");
-    world.run_watched(&Watch::default()).expect("packets add up")
+    run_with(&spec, Times::default())
 }
 
 /// What is sent while the wire is down is lost, and what is under way when it goes down.

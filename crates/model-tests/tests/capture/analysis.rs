@@ -12,10 +12,10 @@ use hopyard_model::observe::{PacketEvent, Probe};
 use hopyard_model::packet::{Body, FlowId, Packet, TcpFlags, TcpHeader};
 use hopyard_model::params::RFC;
 use hopyard_model::transport::{acking, tcp};
-use hopyard_model::world::{Spec, Transport, Watch, World};
+use hopyard_model::world::{Spec, Transport};
 use hopyard_wire::pcapng::LinkType;
 
-use crate::common::add_tcp;
+use crate::common::{add_tcp, run_with};
 use crate::probe::{captured, wires};
 use crate::tshark::{capture_file, fields};
 use crate::two_links::ns2_config;
@@ -141,8 +141,7 @@ fn with_ns2(variant: &str, drops: &[u64]) -> Spec {
         config: Box::new(ns2_config("clean", variant)),
         acking: acking::Config::of_profile("every", "ns2").expect("a policy"),
     };
-    spec.duration = Span::from_millis(3500);
-    spec
+    Spec { duration: Span::from_millis(3500), ..spec }
 }
 
 /// Losses that need several retransmissions, of which some are lost too, and timeouts.
@@ -203,8 +202,7 @@ fn wireshark_and_the_counters_agree_over_radios_that_lose() {
         let file = capture_file(&format!("host-{variant}"));
         let options = Options { nodes: Some([NodeId(0)].into()), kinds: [Kind::Host].into(), comments: Vec::new() };
         let probe = (Capture::create(&file, options).expect("a file"), Repeated::default());
-        let world = World::with_probe(&spec, probe).expect("a world");
-        let (outcome, (capture, repeated)) = world.run_watched(&Watch::default()).expect("packets add up");
+        let (outcome, (capture, repeated)) = run_with(&spec, probe);
         capture.finish().expect("room");
         let Some(found) = analysed(&file, None) else { return };
         let row = &outcome.flows[0];

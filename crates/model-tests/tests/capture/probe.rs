@@ -19,9 +19,9 @@ use hopyard_model::observe::{
 use hopyard_model::packet::{Body, FlowId, Packet, RoutingMessage};
 use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::routing::{self, dsdv};
-use hopyard_model::world::{Spec, TunnelSpec, Watch, WireSpec, World};
+use hopyard_model::world::{Spec, TunnelSpec, WireSpec};
 
-use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios, with_dcf};
+use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, run_for, run_with, scenarios, with_dcf};
 use crate::runs;
 use crate::tshark::{ERROR, capture_file, dissect, fields, tshark};
 
@@ -34,8 +34,7 @@ fn options(nodes: &[u32], kinds: &[Kind]) -> Options {
 pub fn captured(name: &str, spec: &Spec, nodes: &[u32], kinds: &[Kind]) -> (PathBuf, Outcome) {
     let file = capture_file(name);
     let probe = Capture::create(&file, options(nodes, kinds)).expect("a file");
-    let world = World::with_probe(spec, probe).expect("a world");
-    let (outcome, probe) = world.run_watched(&Watch::default()).expect("packets add up");
+    let (outcome, probe) = run_with(spec, probe);
     assert!(probe.records() > 0, "{name}");
     probe.finish().expect("room");
     (file, outcome)
@@ -44,9 +43,7 @@ pub fn captured(name: &str, spec: &Spec, nodes: &[u32], kinds: &[Kind]) -> (Path
 /// Two wires in a row: 10 Mb/s and 2 ms, then 0.8 Mb/s and 100 ms, as in the comparison with ns-2.
 pub fn wires(profile: &str) -> Spec {
     let mut spec = network(profile, "oracle", &[(0.0, 0.0); 3]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     for (number, (rate, delay)) in [(10.0, 2), (0.8, 100)].into_iter().enumerate() {
         let ends = (NodeId(number as u32), NodeId(number as u32 + 1));
         let delay = Span::from_millis(delay);
@@ -62,8 +59,7 @@ fn a_capture_does_not_change_a_run() {
     for (name, spec) in scenarios::all() {
         let expected = run(&spec);
         let probe = Capture::new(io::sink(), &name, options(&[], Kind::ALL)).expect("room");
-        let world = World::with_probe(&spec, probe).expect("a world");
-        let (found, probe) = world.run_watched(&Watch::default()).expect("packets add up");
+        let (found, probe) = run_with(&spec, probe);
         assert_eq!((found.digest, found.flows == expected.flows), (expected.digest, true), "{name}");
         assert!(probe.records() >= found.frames, "{name}");
         probe.finish().expect("room");
@@ -138,8 +134,7 @@ fn assert_well_formed_over_any_protocol_and_mac(profile: &str) {
         spec.channels[0].mac = mac::Config::of_profile(mac, profile).expect("a MAC");
         add_tcp(&mut spec, 0, 3, profile, "newreno", |_| {});
         add_cbr(&mut spec, 3, 1, 300, Span::from_millis(300));
-        spec.duration = Span::from_secs(4);
-        let expected = run(&spec);
+        let expected = run_for(&mut spec, 4);
         let (file, outcome) = captured(&format!("every-{routing}-{mac}-{profile}"), &spec, &[0, 1], &kinds);
         assert_eq!(outcome.digest, expected.digest, "{routing}, {mac}, {profile}");
         let Some(found) = assert_well_formed(&file) else { continue };
@@ -340,8 +335,7 @@ fn a_full_disk_ends_the_capture_and_not_the_run() {
     for room in [300, 10_000] {
         let probe =
             Capture::new(Full(room), "disk/a.pcapng", options(&[], &Kind::USUAL)).expect("room for the section");
-        let world = World::with_probe(&spec, probe).expect("a world");
-        let (found, probe) = world.run_watched(&Watch::default()).expect("packets add up");
+        let (found, probe) = run_with(&spec, probe);
         assert_eq!(found.digest, expected.digest);
         assert!(probe.records() < 100);
         let error = probe.finish().expect_err("it was full");
@@ -353,9 +347,7 @@ fn a_full_disk_ends_the_capture_and_not_the_run() {
 fn packets_in_a_tunnel() {
     // 0 - 1 - 2 - 3. The tunnel leads from 0 to 2, and carries what is for the network of the last wire.
     let mut spec = network(RFC, "dsdv", &[(0.0, 0.0); 4]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     for ends in [(0, 1), (1, 2), (2, 3)] {
         let params = wired::Params { rate: mbps(10.0), ..wired::Params::of_profile(RFC) };
         spec.wires.push(WireSpec { ends: (NodeId(ends.0), NodeId(ends.1)), params, network: None });
@@ -452,8 +444,7 @@ fn interfaces_have_names() {
     }
     let names = |nodes: &[u32], kinds: &[Kind]| {
         let probe = Capture::new(Vec::new(), "memory", options(nodes, kinds)).expect("memory");
-        let world = World::with_probe(&spec, probe).expect("a world");
-        let (_, probe) = world.run_watched(&Watch::default()).expect("packets add up");
+        let (_, probe) = run_with(&spec, probe);
         let bytes = probe.finish().expect("memory");
         let text = String::from_utf8_lossy(&bytes).into_owned();
         // Each name is followed by zeros, or by the next option.
@@ -487,9 +478,9 @@ fn interfaces_have_names() {
 #[test]
 fn packets_for_a_group_have_its_link_address() {
     let mut spec = network(RFC, "aodv", &chain(2, 200.0));
-    for node in &mut spec.nodes {
-        node.agents = vec![agent::Config::of_profile("neighbours", RFC).expect("an agent")];
-    }
+    spec.nodes
+        .iter_mut()
+        .for_each(|node| node.agents = vec![agent::Config::of_profile("neighbours", RFC).expect("an agent")]);
     add_cbr(&mut spec, 0, 1, 200, Span::from_millis(500));
     spec.duration = Span::from_secs(5);
     let (file, _) = captured("group", &spec, &[], &[Kind::Radio]);

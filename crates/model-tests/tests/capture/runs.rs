@@ -14,7 +14,7 @@ use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::phy::frame::Header;
 use hopyard_model::phy::mode::Guard;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
+use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport};
 use hopyard_model::{app, mac, phy, routing};
 use hopyard_wire::pcapng::{Direction, LinkType, Record};
 
@@ -187,8 +187,7 @@ impl Probe for Encoder {
 fn watched(spec: &Spec) -> Encoder {
     let Transport::Tcp { config, .. } = &spec.flows[0].transport else { panic!("the first flow is TCP") };
     let probe = Encoder { tcp: config.tcp.clone(), frames: Vec::new(), differences: BTreeMap::new() };
-    let world = World::with_probe(spec, probe).expect("a world");
-    world.run_watched(&Watch::default()).expect("packets add up").1
+    crate::common::run_with(spec, probe).1
 }
 
 #[test]

@@ -11,10 +11,10 @@ use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::mobility::Position;
-use hopyard_model::observe::Outcome;
+use hopyard_model::observe::{Outcome, Probe};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{self, Cast, FlowSpec, GroupSpec, NodeSpec, Spec, Transport, Watch};
+use hopyard_model::world::{self, Cast, FlowSpec, GroupSpec, NodeSpec, Spec, Transport, Watch, World};
 use hopyard_model::{app, mac, multicast, phy, routing};
 
 /// Nodes at these positions, without flows.
@@ -41,22 +41,25 @@ pub fn with_ranges(spec: &mut Spec, receive: f64, sense: f64) {
     spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(sense));
 }
 
+/// The scenario with these ranges in metres.
+pub fn ranged(mut spec: Spec, receive: f64, sense: f64) -> Spec {
+    with_ranges(&mut spec, receive, sense);
+    spec
+}
+
+/// A flow of datagrams during the whole run.
+pub fn udp_flow(from: NodeId, to: NodeId, traffic: app::Config) -> FlowSpec {
+    let (start, stop) = (Time::ZERO, Time::NEVER);
+    FlowSpec { from, to, start, stop, traffic, label: String::new(), transport: Transport::Udp, dscp: 0 }
+}
+
 /// Adds datagrams of this size at this interval, with ns-2's jitter.
 pub fn add_cbr(spec: &mut Spec, from: u32, to: u32, size: u64, interval: Span) {
     let mut params = app::cbr::Params::of_profile("ns2");
     params.packet_size = Bytes::new(size);
     params.interval = interval;
     params.jitter = 1.0;
-    spec.flows.push(FlowSpec {
-        from: NodeId(from),
-        to: NodeId(to),
-        start: Time::ZERO,
-        stop: Time::NEVER,
-        traffic: app::Config::Cbr(params.into()),
-        label: String::new(),
-        transport: Transport::Udp,
-        dscp: 0,
-    });
+    spec.flows.push(udp_flow(NodeId(from), NodeId(to), app::Config::Cbr(params.into())));
 }
 
 /// Lets a flow go to a group of these members, of which its destination is one.
@@ -86,22 +89,13 @@ pub fn add_tcp(
 ) {
     let mut params = tcp::Params::of_profile(profile);
     change(&mut params);
-    spec.flows.push(FlowSpec {
-        from: NodeId(from),
-        to: NodeId(to),
-        start: Time::ZERO,
-        stop: Time::NEVER,
-        traffic: app::Config::of_profile("ftp", profile).expect("traffic"),
-        label: String::new(),
-        transport: Transport::Tcp {
-            config: Box::new(tcp::Config {
-                tcp: params,
-                congestion: congestion::Config::of_profile(variant, profile).expect("a TCP variant"),
-            }),
-            acking: acking::Config::of_profile("every", profile).expect("a way of acknowledging"),
-        },
-        dscp: 0,
-    });
+    let congestion = congestion::Config::of_profile(variant, profile).expect("a TCP variant");
+    let transport = Transport::Tcp {
+        config: Box::new(tcp::Config { tcp: params, congestion }),
+        acking: acking::Config::of_profile("every", profile).expect("a way of acknowledging"),
+    };
+    let traffic = app::Config::of_profile("ftp", profile).expect("traffic");
+    spec.flows.push(FlowSpec { transport, ..udp_flow(NodeId(from), NodeId(to), traffic) });
 }
 
 /// Gives a TCP flow another congestion control, with the defaults of one of its own profiles.
@@ -131,6 +125,24 @@ pub fn stagger(spec: &mut Spec) {
 /// Runs to the end of the run.
 pub fn run(spec: &Spec) -> Outcome {
     world::simulate(spec, &Watch::default()).expect("packets add up")
+}
+
+/// Runs for so many seconds.
+pub fn run_for(spec: &mut Spec, seconds: u64) -> Outcome {
+    spec.duration = Span::from_secs(seconds);
+    run(spec)
+}
+
+/// Runs for a time with flows that start at intervals ([`stagger`]).
+pub fn run_staggered(mut spec: Spec, duration: Span) -> Outcome {
+    stagger(&mut spec);
+    spec.duration = duration;
+    run(&spec)
+}
+
+/// Runs to the end of the run with a probe, and returns it too.
+pub fn run_with<P: Probe>(spec: &Spec, probe: P) -> (Outcome, P) {
+    World::with_probe(spec, probe).expect("a world").run_watched(&Watch::default()).expect("packets add up")
 }
 
 /// A rate in Mb/s.

@@ -16,9 +16,7 @@ use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{JammerSpec, Spec, Transport, WireSpec};
 use hopyard_model::{agent, app, mac, multicast, routing};
 
-use super::{
-    add_cbr, add_tcp, chain, mbps, network, routing_for, stagger, to_group, with_dcf, with_ranges, with_traffic,
-};
+use super::{add_cbr, add_tcp, chain, mbps, network, routing_for, stagger, to_group, with_dcf, with_traffic};
 
 /// Every scenario, with its name.
 pub fn all() -> Vec<(String, Spec)> {
@@ -226,9 +224,7 @@ pub fn moving(profile: &str, routing: &str) -> Spec {
         pause_max: Span::from_secs(2),
         ..random_waypoint::Params::of_profile(profile)
     };
-    for node in &mut spec.nodes {
-        node.mobility = mobility::Config::RandomWaypoint(movement.clone().into());
-    }
+    spec.nodes.iter_mut().for_each(|node| node.mobility = mobility::Config::RandomWaypoint(movement.clone().into()));
     for (number, variant) in ["tahoe", "reno", "newreno", "sack", "vegas"].into_iter().enumerate() {
         add_tcp(&mut spec, number as u32, number as u32 + 10, profile, variant, |tcp| {
             tcp.segment_size = Bytes::new(512);
@@ -274,8 +270,7 @@ pub fn formed_groups() -> Spec {
     }
     add_cbr(&mut spec, 30, 2, 256, Span::from_millis(50));
     stagger(&mut spec);
-    spec.duration = Span::from_secs(6);
-    spec
+    Spec { duration: Span::from_secs(6), ..spec }
 }
 
 /// Eight groups of five nodes, each around a leader at random waypoints, with TCP within groups and between them.
@@ -301,8 +296,7 @@ pub fn groups() -> Spec {
     }
     add_cbr(&mut spec, 16, 38, 256, Span::from_millis(100));
     stagger(&mut spec);
-    spec.duration = Span::from_secs(6);
-    spec
+    Spec { duration: Span::from_secs(6), ..spec }
 }
 
 /// Nodes at different heights that stay, climb, or fly above a leader, with TCP and datagrams.
@@ -339,18 +333,16 @@ pub fn heights() -> Spec {
     }
     add_cbr(&mut spec, 20, 12, 256, Span::from_millis(100));
     stagger(&mut spec);
-    spec.duration = Span::from_secs(6);
-    spec
+    Spec { duration: Span::from_secs(6), ..spec }
 }
 
 /// Two senders that do not hear each other, and their receiver between them.
 pub fn hidden_terminals() -> Spec {
-    let mut spec = network("rfc", "static", &[(0.0, 0.0), (400.0, 0.0), (200.0, 0.0)]);
-    with_ranges(&mut spec, 250.0, 250.0);
+    let mut spec =
+        crate::common::ranged(network("rfc", "static", &[(0.0, 0.0), (400.0, 0.0), (200.0, 0.0)]), 250.0, 250.0);
     add_cbr(&mut spec, 0, 2, 512, Span::from_millis(3));
     add_cbr(&mut spec, 1, 2, 1000, Span::from_millis(5));
-    spec.duration = Span::from_secs(10);
-    spec
+    Spec { duration: Span::from_secs(10), ..spec }
 }
 
 /// A dense grid of nodes, whose frames are lost to bit errors under interference.
@@ -363,8 +355,7 @@ pub fn bit_errors() -> Spec {
         add_tcp(&mut spec, from, to, "rfc", "sack", |_| {});
     }
     add_cbr(&mut spec, 7, 8, 512, Span::from_millis(10));
-    spec.duration = Span::from_secs(6);
-    spec
+    Spec { duration: Span::from_secs(6), ..spec }
 }
 
 /// Datagrams and TCP over links whose strength changes from frame to frame.
@@ -375,8 +366,7 @@ pub fn shadowing() -> Spec {
     );
     add_tcp(&mut spec, 0, 5, "rfc", "newreno", |_| {});
     add_cbr(&mut spec, 7, 3, 512, Span::from_millis(20));
-    spec.duration = Span::from_secs(10);
-    spec
+    Spec { duration: Span::from_secs(10), ..spec }
 }
 
 /// A node behind a gateway: a wire that loses packets, then two wireless hops.
@@ -389,8 +379,7 @@ pub fn wired() -> Spec {
     spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
     add_tcp(&mut spec, 0, 3, "rfc", "sack", |_| {});
     add_tcp(&mut spec, 2, 0, "rfc", "reno", |_| {});
-    spec.duration = Span::from_secs(10);
-    spec
+    Spec { duration: Span::from_secs(10), ..spec }
 }
 
 /// Two gateways at the ends of a row, with a host behind a router; a node moves past from one gateway to the other.
@@ -412,8 +401,7 @@ pub fn gateways() -> Spec {
     add_tcp(&mut spec, 0, 4, "rfc", "sack", |_| {});
     add_cbr(&mut spec, 4, 1, 256, Span::from_millis(50));
     stagger(&mut spec);
-    spec.duration = Span::from_secs(10);
-    spec
+    Spec { duration: Span::from_secs(10), ..spec }
 }
 
 /// Two crossing chains, with every TCP variant and datagrams, which start one after the other.
@@ -428,6 +416,5 @@ pub fn mixed_flows() -> Spec {
         flow.start = Time::from_nanos(number as u64 * 700_000_000);
     }
     add_cbr(&mut spec, 9, 0, 512, Span::from_millis(50));
-    spec.duration = Span::from_secs(10);
-    spec
+    Spec { duration: Span::from_secs(10), ..spec }
 }

@@ -32,9 +32,7 @@ fn recoveries() {
 /// The bottleneck of a gateway: three segments of one window are lost, then one more, and then its retransmission.
 fn bottleneck(profile: &str) -> Spec {
     let mut spec = network(profile, "oracle", &[(0.0, 0.0); 3]);
-    for node in &mut spec.nodes {
-        node.radios.clear();
-    }
+    spec.nodes.iter_mut().for_each(|node| node.radios.clear());
     let fast = wired::Params::of_profile(profile);
     let mut slow = wired::Params { rate: mbps(0.8), delay: Span::from_millis(40), ..fast.clone() };
     slow.losses.segments = vec![28, 29, 32, 90, 150, 150];
@@ -42,8 +40,7 @@ fn bottleneck(profile: &str) -> Spec {
         WireSpec { ends: (NodeId(0), NodeId(1)), params: fast, network: None },
         WireSpec { ends: (NodeId(1), NodeId(2)), params: slow, network: None },
     ];
-    spec.duration = Span::from_secs(10);
-    spec
+    Spec { duration: Span::from_secs(10), ..spec }
 }
 
 #[test]

@@ -13,7 +13,9 @@ use hopyard_model::routing::static_routes::Others;
 use hopyard_model::world::WireSpec;
 use hopyard_model::{agent, link, mobility, multicast, routing};
 
-use super::common::{add_cbr, add_tcp, chain, mbps, network, routing_for, run, scenarios, stagger, to_group};
+use super::common::{
+    add_cbr, add_tcp, chain, mbps, network, routing_for, run, run_for, run_staggered, scenarios, stagger, to_group,
+};
 use super::{Kind, check, check_models, in_profiles, seconds};
 
 /// Four nodes that run each agent, without and with what its switches can switch on.
@@ -47,9 +49,9 @@ fn routes() {
             let mut spec = network(profile, model, &places);
             if let routing::Config::StaticRoutes(_) = spec.nodes[0].routing {
                 let chain = static_routes::Params { routes: Vec::new(), others: Others::Chain };
-                for node in &mut spec.nodes {
-                    node.routing = routing::Config::StaticRoutes(chain.clone().into());
-                }
+                spec.nodes
+                    .iter_mut()
+                    .for_each(|node| node.routing = routing::Config::StaticRoutes(chain.clone().into()));
             }
             // After 40 s DSDV knows every route, although it settles slowly in the profile `ns2`.
             let settled = spec.nodes[0].routing.settles_within().max(Span::from_secs(40));
@@ -78,9 +80,7 @@ fn routes() {
             for flow in &mut spec.flows {
                 flow.start = Time::ZERO + settled;
             }
-            stagger(&mut spec);
-            spec.duration = settled + Span::from_secs(30);
-            (format!("{model} {profile}"), run(&spec))
+            (format!("{model} {profile}"), run_staggered(spec, settled + Span::from_secs(30)))
         })
         .collect();
     check_models("routing", runs);
@@ -127,9 +127,7 @@ fn links() {
             for flow in &mut spec.flows {
                 flow.start = seconds(12);
             }
-            stagger(&mut spec);
-            spec.duration = Span::from_secs(15);
-            runs.push((format!("{profile}, {name}"), run(&spec)));
+            runs.push((format!("{profile}, {name}"), run_staggered(spec, Span::from_secs(15))));
         }
     }
     check("link", &runs);
@@ -211,17 +209,16 @@ fn queues() {
             if marks {
                 scenarios::with_ecn(&mut spec);
             }
-            stagger(&mut spec);
-            spec.duration = Span::from_secs(6);
-            runs.push((format!("{model} {profile}, wire{}", if marks { ", marks" } else { "" }), run(&spec)));
+            runs.push((
+                format!("{model} {profile}, wire{}", if marks { ", marks" } else { "" }),
+                run_staggered(spec, Span::from_secs(6)),
+            ));
         }
         let mut spec = network(profile, "static", &[(0.0, 0.0), (100.0, 0.0), (0.0, 100.0)]);
         spec.queue = with(false);
         add_tcp(&mut spec, 0, 1, profile, "newreno", |_| {});
         add_cbr(&mut spec, 0, 2, 1000, Span::from_millis(8));
-        stagger(&mut spec);
-        spec.duration = Span::from_secs(4);
-        runs.push((format!("{model} {profile}, radio"), run(&spec)));
+        runs.push((format!("{model} {profile}, radio"), run_staggered(spec, Span::from_secs(4))));
     }
     check_models("queue", runs);
 }
@@ -242,8 +239,7 @@ fn groups() {
         to_group(&mut spec, 1, &[2, 4, 6]);
         spec.flows.iter_mut().for_each(|flow| flow.start = seconds(8));
         stagger(&mut spec);
-        spec.duration = Span::from_secs(12);
-        run(&spec)
+        run_for(&mut spec, 12)
     };
     let runs = multicast::MODELS.iter().flat_map(|model| {
         let usual = (model.name.to_owned(), run_of(model.name, &|_| {}));

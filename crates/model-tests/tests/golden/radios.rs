@@ -13,7 +13,7 @@ use hopyard_model::phy::{Reception, fading, links, propagation};
 use hopyard_model::world::JammerSpec;
 use hopyard_model::{agent, mac, mobility, phy, routing};
 
-use super::common::{add_cbr, add_tcp, chain, network, run, stagger, with_ranges};
+use super::common::{add_cbr, add_tcp, chain, network, ranged, run, run_staggered, stagger, with_ranges};
 use super::{Kind, check, check_models, in_profiles, seconds};
 
 /// Two senders and a receiver at saturation, at every rate.
@@ -85,8 +85,7 @@ fn modes() {
     for ((name, change), amendment) in kinds {
         for far in [false, true] {
             let (x, y) = if far { (300.0, 170.0) } else { (50.0, 80.0) };
-            let mut spec = network("rfc", "static", &[(0.0, 0.0), (2.0 * x, 0.0), (x, y)]);
-            with_ranges(&mut spec, 800.0, 900.0);
+            let mut spec = ranged(network("rfc", "static", &[(0.0, 0.0), (2.0 * x, 0.0), (x, y)]), 800.0, 900.0);
             let mut dcf = Params::of_amendment("rfc", amendment);
             if name.contains("2.4 GHz") {
                 dcf.band = Band::Low;
@@ -105,9 +104,10 @@ fn modes() {
             spec.channels[0].mac = mac::Config::Dcf(dcf.into());
             add_cbr(&mut spec, 0, 2, 1000, Span::from_micros(150));
             add_cbr(&mut spec, 1, 2, 1000, Span::from_micros(150));
-            stagger(&mut spec);
-            spec.duration = Span::from_millis(500);
-            runs.push((format!("{name}{}", if far { ", far" } else { "" }), run(&spec)));
+            runs.push((
+                format!("{name}{}", if far { ", far" } else { "" }),
+                run_staggered(spec, Span::from_millis(500)),
+            ));
         }
     }
     check("modes", &runs);
@@ -127,8 +127,11 @@ fn rate_control() {
     let mut runs = Vec::new();
     for (_, model, profile) in in_profiles(rate_control::MODELS) {
         for (name, amendment, rate) in kinds {
-            let mut spec = network(profile, "static", &[(0.0, 0.0), (60.0, 0.0), (0.0, 520.0), (200.0, 480.0)]);
-            with_ranges(&mut spec, 800.0, 900.0);
+            let mut spec = ranged(
+                network(profile, "static", &[(0.0, 0.0), (60.0, 0.0), (0.0, 520.0), (200.0, 480.0)]),
+                800.0,
+                900.0,
+            );
             let mut dcf = Params::of_amendment("rfc", amendment);
             dcf.rate = rate.parse().expect("a name");
             spec.channels[0].mac = mac::Config::Dcf(dcf.into());
@@ -145,9 +148,7 @@ fn rate_control() {
                 let interval = if name.contains("EDCA") { interval / 3 } else { interval };
                 add_cbr(&mut spec, from, to, 1000, Span::from_micros(interval));
             }
-            stagger(&mut spec);
-            spec.duration = Span::from_secs(1);
-            runs.push((format!("{model} {profile}, {name}"), run(&spec)));
+            runs.push((format!("{model} {profile}, {name}"), run_staggered(spec, Span::from_secs(1))));
         }
     }
     check_models("rate_control", runs);
@@ -173,8 +174,7 @@ fn categories() {
     for ((name, change), profile, amendment, mode) in kinds {
         for far in [false, true] {
             let (x, y) = if far { (300.0, 170.0) } else { (50.0, 80.0) };
-            let mut spec = network("rfc", "static", &[(0.0, 0.0), (2.0 * x, 0.0), (x, y)]);
-            with_ranges(&mut spec, 800.0, 900.0);
+            let mut spec = ranged(network("rfc", "static", &[(0.0, 0.0), (2.0 * x, 0.0), (x, y)]), 800.0, 900.0);
             let mut edca = Params::of_profile(profile);
             edca.dcf.standard = amendment;
             edca.follow("standard");
@@ -186,9 +186,10 @@ fn categories() {
                 add_cbr(&mut spec, flow % 2, 2, 1000, Span::from_micros(250));
                 spec.flows[flow as usize].dscp = dscp;
             }
-            stagger(&mut spec);
-            spec.duration = Span::from_millis(500);
-            runs.push((format!("{name}{}", if far { ", far" } else { "" }), run(&spec)));
+            runs.push((
+                format!("{name}{}", if far { ", far" } else { "" }),
+                run_staggered(spec, Span::from_millis(500)),
+            ));
         }
     }
     check("categories", &runs);
@@ -225,8 +226,7 @@ fn slots() {
     let runs: Vec<_> = kinds
         .into_iter()
         .map(|(name, change)| {
-            let mut spec = network("rfc", "olsr", &chain(5, 200.0));
-            with_ranges(&mut spec, 250.0, 300.0);
+            let mut spec = ranged(network("rfc", "olsr", &chain(5, 200.0)), 250.0, 300.0);
             let mut params = Params::of_profile("rfc");
             params.slot = Span::from_millis(7);
             if name.contains("shared") {
@@ -249,9 +249,7 @@ fn slots() {
             add_tcp(&mut spec, 0, 3, "rfc", "newreno", |_| {});
             add_cbr(&mut spec, 4, 1, 128, Span::from_millis(100));
             spec.flows.iter_mut().for_each(|flow| flow.start = seconds(15));
-            stagger(&mut spec);
-            spec.duration = Span::from_secs(40);
-            (name.to_owned(), run(&spec))
+            (name.to_owned(), run_staggered(spec, Span::from_secs(40)))
         })
         .collect();
     check("slots", &runs);
@@ -272,9 +270,7 @@ fn reception() {
                 spec.channels[0].radio.reception = reception;
                 add_cbr(&mut spec, 0, 1, 512, Span::from_millis(4));
                 add_cbr(&mut spec, 2, 3, 512, Span::from_millis(4));
-                stagger(&mut spec);
-                spec.duration = Span::from_secs(2);
-                (format!("{name}, {apart} m"), run(&spec))
+                (format!("{name}, {apart} m"), run_staggered(spec, Span::from_secs(2)))
             })
         })
         .collect();
@@ -301,9 +297,7 @@ fn single_nodes() {
                 spec.channels[0].radio.single = serde_json::from_str(singles).expect("single nodes");
                 add_cbr(&mut spec, 0, 1, 512, Span::from_millis(4));
                 add_cbr(&mut spec, 2, 3, 512, Span::from_millis(4));
-                stagger(&mut spec);
-                spec.duration = Span::from_secs(2);
-                (format!("{name}, {apart} m"), run(&spec))
+                (format!("{name}, {apart} m"), run_staggered(spec, Span::from_secs(2)))
             })
         })
         .collect();
@@ -336,9 +330,7 @@ fn jammers() {
             });
             add_tcp(&mut spec, 0, 2, "rfc", "newreno", |_| {});
             add_cbr(&mut spec, 2, 1, 256, Span::from_millis(40));
-            stagger(&mut spec);
-            spec.duration = Span::from_secs(5);
-            runs.push((format!("{model} {profile}, {how}"), run(&spec)));
+            runs.push((format!("{model} {profile}, {how}"), run_staggered(spec, Span::from_secs(5))));
         }
     }
     check("jammers", &runs);
@@ -366,9 +358,7 @@ fn path_loss() {
             }
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));
-            stagger(&mut spec);
-            spec.duration = Span::from_secs(2);
-            (name, run(&spec))
+            (name, run_staggered(spec, Span::from_secs(2)))
         })
         .collect();
     check_models("propagation", runs);
@@ -390,9 +380,7 @@ fn fading() {
             spec.channels[0].fading = fading::Config::read(model, &values).expect("a model of fading");
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));
-            stagger(&mut spec);
-            spec.duration = Span::from_secs(2);
-            (name, run(&spec))
+            (name, run_staggered(spec, Span::from_secs(2)))
         })
         .collect();
     check_models("fading", runs);

@@ -14,10 +14,10 @@ use hopyard_model::app;
 use hopyard_model::context::DropReason;
 use hopyard_model::link::arp::Resolution;
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{FlowSpec, RoleSpec, Spec, Transport};
+use hopyard_model::world::{FlowSpec, RoleSpec, Spec};
 
 use crate::cells::{CN, FA, HA, MH, Seen, cells, watched};
-use crate::common::with_dcf;
+use crate::common::{udp_flow, with_dcf};
 
 /// Bytes that the MAC adds, and that an advertisement of a foreign agent, one of a home agent, a request and a reply
 /// have: IP 20; ICMP 8, router 8, extension 8, care-of address 4; UDP 8, 24 or 20, authentication 22.
@@ -99,8 +99,7 @@ impl Crossing {
         }
         spec.link.arp.resolution = Resolution::Off;
         with_dcf(&mut spec, |it| (it.cw_min, it.draw_includes_cw, it.short_retry_limit) = (1, false, 1));
-        spec.duration = Span::from_secs_f64(BORDER + self.beacon + f64::from(self.lifetime) + 1.0);
-        spec
+        Spec { duration: Span::from_secs_f64(BORDER + self.beacon + f64::from(self.lifetime) + 1.0), ..spec }
     }
 
     fn new_agent(&self) -> usize {
@@ -280,14 +279,9 @@ fn a_flow_loses_what_is_sent_into_the_gap() {
         let past = 0.002 + 0.006 * rng.uniform();
         let start = 15.0 + (crossing.asks() + past - to_radio).rem_euclid(INTERVAL);
         spec.flows.push(FlowSpec {
-            from: CN,
-            to: MH,
             start: Time::ZERO + Span::from_secs_f64(start),
             stop: Time::ZERO + Span::from_secs_f64(BORDER + 2.0),
-            traffic: app::Config::Cbr(params.into()),
-            label: String::new(),
-            transport: Transport::Udp,
-            dscp: 0,
+            ..udp_flow(CN, MH, app::Config::Cbr(params.into()))
         });
         let seen = watched(&spec);
         let [home, _] = crossing.registration();

@@ -10,12 +10,12 @@ use hopyard_model::context::{MobileChange, MobileEvent};
 use hopyard_model::observe::{PacketEvent, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::transport;
-use hopyard_model::world::{RoleSpec, Transport, Watch, World};
+use hopyard_model::world::{RoleSpec, Transport};
 use rayon::prelude::*;
 
 use crate::arithmetic::{critical, is_on_the_page, kolmogorov_smirnov, mean};
 use crate::cells::{CN, FA, MH, cells};
-use crate::common::{add_tcp, run, with_dcf};
+use crate::common::{add_tcp, run_for, run_with, with_dcf};
 
 #[test]
 fn a_host_at_rest_at_the_edge_of_its_cell_has_the_throughput_of_the_closed_form() {
@@ -50,8 +50,7 @@ fn a_host_at_rest_at_the_edge_of_its_cell_has_the_throughput_of_the_closed_form(
             *it = transport::acking::Config::of_profile(acking, profile).expect("a way of acknowledging");
         }
         spec.measure_from = Time::ZERO + Span::from_secs(20);
-        spec.duration = Span::from_secs(120);
-        let found = run(&spec).flows[0].goodput_kbps;
+        let found = run_for(&mut spec, 120).flows[0].goodput_kbps;
         assert!((found / expected - 1.0).abs() < 0.03, "{profile} {variant} {acking}: {found}, not {expected}");
         if let Some(ns2) = ns2 {
             // 20 bytes of a packet are 1.3 % here.
@@ -119,8 +118,7 @@ fn rest_of_a_period(x: f64) -> f64 {
 fn updates(run: u64, track: &[(f64, f64)], border: f64) -> Updates {
     let mut spec = cells("ns2", "dsdv", track, |_| {});
     (spec.run, spec.duration) = (run, Span::from_secs_f64(border + 25.0));
-    let world = World::with_probe(&spec, Updates { after: border, ..Updates::default() }).expect("a world");
-    world.run_watched(&Watch::default()).expect("packets add up").1
+    run_with(&spec, Updates { after: border, ..Updates::default() }).1
 }
 
 #[test]
@@ -252,8 +250,7 @@ fn messages_have_the_bytes_and_the_delay_that_the_dsdv_of_ns2_gives_them() {
     if let Some(RoleSpec::Router { first, .. }) = spec.roles.get_mut(&FA) {
         *first = Some(Time::ZERO + Span::from_millis(500));
     }
-    let world = World::with_probe(&spec, Sizes::default()).expect("a world");
-    let seen = world.run_watched(&Watch::default()).expect("packets add up").1;
+    let seen = run_with(&spec, Sizes::default()).1;
     let expected = [
         ("advertisement", true, 68),
         ("reply", false, 72),

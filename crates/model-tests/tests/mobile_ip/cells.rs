@@ -14,10 +14,10 @@ use hopyard_model::mobility::{self, Position, waypoints};
 use hopyard_model::observe::{PacketEvent, Passage, Probe};
 use hopyard_model::packet::{Body, Form, Packet, PacketKind};
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{FlowSpec, RoleSpec, ServedSpec, Spec, Transport, Watch, WireSpec, World};
+use hopyard_model::world::{FlowSpec, RoleSpec, ServedSpec, Spec, Watch, WireSpec, World};
 use hopyard_model::{agent, app};
 
-use crate::common::{network, with_ranges};
+use crate::common::{network, ranged, run_with, udp_flow};
 
 pub const CN: NodeId = NodeId(0);
 const ROUTER: NodeId = NodeId(1);
@@ -33,8 +33,7 @@ pub fn cells(
     change: impl FnOnce(&mut agent::mobile_ip::Params),
 ) -> Spec {
     let places = [(0.0, 0.0), (0.0, 0.0), (200.0, 300.0), (500.0, 300.0), (track[0].1, 100.0)];
-    let mut spec = network(profile, routing, &places);
-    with_ranges(&mut spec, 250.0, 550.0);
+    let mut spec = ranged(network(profile, routing, &places), 250.0, 550.0);
     let Ok(agent::Config::MobileIp(mut params)) = agent::Config::of_profile("mobile_ip", profile) else {
         panic!("the registry has Mobile IP")
     };
@@ -85,14 +84,8 @@ pub fn with_datagrams(spec: &mut Spec, from: NodeId, to: NodeId) {
     let mut params = app::cbr::Params::of_profile("rfc");
     (params.packet_size, params.interval) = (Bytes::new(172), Span::from_millis(50));
     spec.flows.push(FlowSpec {
-        from,
-        to,
         start: Time::ZERO + Span::from_secs(2),
-        stop: Time::NEVER,
-        traffic: app::Config::Cbr(params.into()),
-        label: String::new(),
-        transport: Transport::Udp,
-        dscp: 0,
+        ..udp_flow(from, to, app::Config::Cbr(params.into()))
     });
 }
 
@@ -137,8 +130,7 @@ impl Seen {
 }
 
 pub fn watched(spec: &Spec) -> Seen {
-    let world = World::with_probe(spec, Seen::default()).expect("a world");
-    world.run_watched(&Watch::default()).expect("packets add up").1
+    run_with(spec, Seen::default()).1
 }
 
 #[test]
@@ -210,8 +202,7 @@ fn tunnels_add_their_bytes_in_either_form_and_direction() {
                 });
                 spec.duration = Span::from_secs(40);
                 with_datagrams(&mut spec, from, to);
-                let world = World::with_probe(&spec, Tunnels::default()).expect("a world");
-                let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
+                let (outcome, seen) = run_with(&spec, Tunnels::default());
                 let case = format!("{form:?}, reverse {reverse}, {from} to {to}");
                 // From the home agent to the host; from the foreign agent with a reverse tunnel only.
                 let entry = if from == CN { HA } else { FA };
@@ -241,8 +232,7 @@ fn what_is_for_a_host_goes_by_way_of_home_wherever_it_starts() {
             let gap = seen.longest_gap(from, until);
             assert!(gap < 0.1, "{routing}: silent for {gap} s between {from} and {until} s");
         }
-        let world = World::with_probe(&spec, Tunnels::default()).expect("a world");
-        let seen = world.run_watched(&Watch::default()).expect("packets add up").1;
+        let seen = run_with(&spec, Tunnels::default()).1;
         // A packet each 50 ms for 17 s.
         assert!(seen.entered.len() > 300, "{routing}: {} in the tunnel", seen.entered.len());
         // Out of all cells, and then at home.
@@ -266,8 +256,7 @@ fn tunnels_of_agents_end_at_agents_under_protocols_that_end_tunnels_too() {
         let second = |at: u64| Time::ZERO + Span::from_secs(at);
         spec.orders.insert(FA, agent::Orders { stops: vec![(second(30), second(35))], ..Default::default() });
         with_datagrams(&mut spec, CN, MH);
-        let (outcome, seen) =
-            World::with_probe(&spec, Seen::default()).expect("a world").run_watched(&Watch::default()).expect("sums");
+        let (outcome, seen) = run_with(&spec, Seen::default());
         let gone = seen.drops.get(&(FA, DropReason::VisitorGone)).copied().unwrap_or(0);
         // One each 50 ms; no more, since some come when the host is registered again.
         assert!((98..=110).contains(&gone), "{routing}: {:?}", seen.drops);
@@ -287,8 +276,7 @@ fn a_host_in_two_cells_loses_nothing_when_it_changes_its_agent() {
         spec.nodes[FA.index()].start = Position::ground(400.0, 300.0);
         spec.duration = Span::from_secs(50);
         with_datagrams(&mut spec, CN, MH);
-        let world = World::with_probe(&spec, Seen::default()).expect("a world");
-        let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
+        let (outcome, seen) = run_with(&spec, Seen::default());
         assert_eq!(seen.times(HA, "tunnel_begun").len(), 1);
         let flow = &outcome.flows[0];
         // One may be on its way at the end.

@@ -5,7 +5,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::agent::mobile_ip::{self, MoveDetection};
 use hopyard_model::context::{MobileChange, MobileEvent};
 use hopyard_model::mobility::Position;
-use hopyard_model::world::{self, RoleSpec, ServedSpec, Spec, Watch, WireSpec, World};
+use hopyard_model::world::{self, RoleSpec, ServedSpec, Spec, Watch, WireSpec};
 
 use crate::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
 
@@ -129,8 +129,7 @@ fn in_overlapping_cells_with_two_bindings_nothing_is_lost_and_each_copy_is_count
     let second = add_agent(&mut spec, 550.0);
     spec.duration = Span::from_secs(53);
     with_datagrams(&mut spec, CN, MH);
-    let world = World::with_probe(&spec, Seen::default()).expect("a world");
-    let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
+    let (outcome, seen) = crate::common::run_with(&spec, Seen::default());
     assert_eq!(agents(&seen), [HA.0, FA.0, second.0]);
     assert!(matches!(spec.roles[&second], RoleSpec::Router { is_foreign: true, .. }));
     let flow = &outcome.flows[0];

@@ -6,7 +6,7 @@ use hopyard_model::agent::mobile_ip::{MoveDetection, Params};
 use hopyard_model::context::MobileChange;
 use hopyard_model::observe::{FrameEdge, FrameView, Probe};
 use hopyard_model::packet::Body;
-use hopyard_model::world::{RoleSpec, Spec, Watch, World};
+use hopyard_model::world::{RoleSpec, Spec};
 
 use crate::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
 
@@ -14,12 +14,11 @@ use crate::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
 const CROSSING: f64 = 11.0;
 
 fn away(change: impl FnOnce(&mut Params)) -> Spec {
-    let mut spec = cells("rfc", "static", &[(0.0, 200.0), (1.0, 200.0), (21.0, 500.0)], |it| {
+    let spec = cells("rfc", "static", &[(0.0, 200.0), (1.0, 200.0), (21.0, 500.0)], |it| {
         it.move_detection = MoveDetection::Eager;
         change(it);
     });
-    spec.duration = Span::from_secs(30);
-    spec
+    Spec { duration: Span::from_secs(30), ..spec }
 }
 
 /// Twenty hosts at one place, which go together.
@@ -70,8 +69,7 @@ fn s4_6_a_host_that_is_away_asks_nobody_for_link_addresses_nor_does_its_agent() 
         // Longer than anything that is learned from address resolution is believed.
         spec.duration = Span::from_secs(200);
         with_datagrams(&mut spec, from, to);
-        let world = World::with_probe(&spec, Questions::default()).expect("a world");
-        let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
+        let (outcome, seen) = crate::common::run_with(&spec, Questions::default());
         let abroad = |node: NodeId| {
             let its = |it: &&(f64, InterfaceId)| it.0 > CROSSING && it.1 == InterfaceId::from(node);
             seen.0.iter().filter(its).count()

@@ -18,7 +18,7 @@ use hopyard_model::transport::tcp::NetworkEvent;
 use hopyard_model::world::{RoleSpec, Spec, Transport};
 
 use crate::cells::{CN, FA, HA, MH, cells, with_datagrams};
-use crate::common::{add_tcp, run};
+use crate::common::{add_tcp, run, run_for};
 
 /// Over the border at 350 m at 11 s, and there to the end.
 const AWAY: [(f64, f64); 3] = [(0.0, 200.0), (1.0, 200.0), (21.0, 500.0)];
@@ -115,8 +115,7 @@ fn agents_count_registrations_bindings_and_visitors() {
     // Back home: a binding that was, and a request that ends it.
     let track = [(0.0, 200.0), (1.0, 200.0), (21.0, 500.0), (41.0, 200.0)];
     let mut spec = cells("rfc", "static", &track, |it| it.move_detection = MoveDetection::Eager);
-    spec.duration = Span::from_secs(50);
-    let outcome = run(&spec);
+    let outcome = run_for(&mut spec, 50);
     assert_eq!(metrics(node(&outcome, HA)), [Some(2), Some(0), Some(0), Some(1), None, None]);
     // Requests with a wrong key are denied, again and again.
     let mut spec = away(CN, MH, |_| {});

@@ -10,9 +10,9 @@ use hopyard_model::link::{self, wired};
 use hopyard_model::mobility::{self, Position, waypoints};
 use hopyard_model::packet::Form;
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{FlowSpec, RoleSpec, ServedSpec, SleepSpec, Spec, Transport, WireSpec};
+use hopyard_model::world::{FlowSpec, RoleSpec, ServedSpec, SleepSpec, Spec, WireSpec};
 
-use crate::common::{network, with_ranges};
+use crate::common::{network, udp_flow, with_ranges};
 
 /// How long a run lasts, in seconds.
 const SECONDS: f64 = 40.0;
@@ -121,14 +121,8 @@ fn add_flow(spec: &mut Spec, rng: &mut Rng, from: NodeId, to: NodeId) {
     params.packet_size = Bytes::new(20 + rng.below(500));
     params.interval = span(rng.uniform_in(0.05, 0.5));
     spec.flows.push(FlowSpec {
-        from,
-        to,
         start: Time::ZERO + span(rng.uniform_in(0.0, 5.0)),
-        stop: Time::NEVER,
-        traffic: app::Config::Cbr(params.into()),
-        label: String::new(),
-        transport: Transport::Udp,
-        dscp: 0,
+        ..udp_flow(from, to, app::Config::Cbr(params.into()))
     });
 }
 

@@ -8,7 +8,7 @@ use hopyard_model::app;
 use hopyard_model::context::{DropReason, MobileChange};
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{FlowSpec, NodeSpec, RoleSpec, ServedSpec, Spec, Transport, WireSpec};
+use hopyard_model::world::{FlowSpec, NodeSpec, RoleSpec, ServedSpec, Spec, WireSpec};
 
 use crate::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
 
@@ -109,8 +109,7 @@ fn two_bindings_at_once_lose_nothing_and_the_copies_are_counted() {
     spec.nodes[other.index()].start.x = 650.0;
     with_datagrams(&mut spec, CN, MH);
     spec.duration = Span::from_secs(62);
-    let world = hopyard_model::world::World::with_probe(&spec, Seen::default()).expect("a world");
-    let (outcome, seen) = world.run_watched(&hopyard_model::world::Watch::default()).expect("packets add up");
+    let (outcome, seen) = crate::common::run_with(&spec, Seen::default());
     assert_eq!(seen.times(HA, "tunnel_begun").len(), 2, "{:?}", seen.events);
     assert!(seen.times(HA, "tunnel_ended").is_empty());
     let flow = &outcome.flows[0];
@@ -169,14 +168,9 @@ fn packets_between_hosts_of_two_home_agents_pass_reverse_tunnels() {
     let mut params = app::cbr::Params::of_profile("rfc");
     (params.packet_size, params.interval) = (Bytes::new(172), Span::from_millis(50));
     spec.flows.push(FlowSpec {
-        from: MH,
-        to: guest,
         start: second(62.0),
         stop: second(68.0),
-        traffic: app::Config::Cbr(params.into()),
-        label: String::new(),
-        transport: Transport::Udp,
-        dscp: 0,
+        ..crate::common::udp_flow(MH, guest, app::Config::Cbr(params.into()))
     });
     let seen = watched(&spec);
     assert_eq!(seen.times(MH, "registered").len(), 2, "by way of the agent between them to {third}");

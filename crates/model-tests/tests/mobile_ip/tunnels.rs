@@ -8,7 +8,6 @@ use hopyard_model::address::NodeId;
 use hopyard_model::agent::mobile_ip::{MoveDetection, Params};
 use hopyard_model::observe::{Outcome, Passage, Probe};
 use hopyard_model::packet::{Body, Form, Packet, PacketKind};
-use hopyard_model::world::{Watch, World};
 
 use crate::cells::{CN, FA, HA, MH, cells, with_datagrams};
 
@@ -44,8 +43,7 @@ fn away(from: NodeId, to: NodeId, change: impl FnOnce(&mut Params)) -> (Outcome,
     });
     spec.duration = Span::from_secs(40);
     with_datagrams(&mut spec, from, to);
-    let world = World::with_probe(&spec, Data::default()).expect("a world");
-    let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
+    let (outcome, seen) = crate::common::run_with(&spec, Data::default());
     let flow = &outcome.flows[0];
     assert!(flow.packets_arrived + 60 > flow.packets_sent, "{} of {}", flow.packets_arrived, flow.packets_sent);
     (outcome, seen)

@@ -11,10 +11,10 @@ use hopyard_model::link::wired::{self, Down};
 use hopyard_model::observe::{AttachmentView, NetworkView, PacketEvent, Passage, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{FlowSpec, RoleSpec, Spec, Transport, Watch, WireSpec, World};
+use hopyard_model::world::{FlowSpec, RoleSpec, Spec, WireSpec};
 use hopyard_model::{agent, app};
 
-use crate::common::network;
+use crate::common::{network, run_with, udp_flow};
 
 const S: NodeId = NodeId(0);
 const G: NodeId = NodeId(1);
@@ -175,8 +175,7 @@ fn each_message_is_that_of_ns2_at_the_same_time() {
         for seed in 1..=3 {
             let mut expected = of_ns2(case, seed);
             let probe = Messages { downs: Some(downs(case)), ..Messages::default() };
-            let world = World::with_probe(&suite(case, phases(seed)), probe).expect("a world");
-            let (_, probe) = world.run_watched(&Watch::default()).expect("packets add up");
+            let (_, probe) = run_with(&suite(case, phases(seed)), probe);
             let mut seen = probe.seen;
             seen.sort();
             expected.sort();
@@ -220,17 +219,10 @@ fn the_silences_of_a_flow_and_its_losses_are_those_of_ns2() {
             // ns-2's agent sends packets of 200 bytes with all headers.
             (params.packet_size, params.interval) = (Bytes::new(172), Span::from_millis(20));
             spec.flows.push(FlowSpec {
-                from: S,
-                to: MH,
                 start: Time::ZERO + Span::from_millis(500),
-                stop: Time::NEVER,
-                traffic: app::Config::Cbr(params.into()),
-                label: String::new(),
-                transport: Transport::Udp,
-                dscp: 0,
+                ..udp_flow(S, MH, app::Config::Cbr(params.into()))
             });
-            let world = World::with_probe(&spec, Arrivals::default()).expect("a world");
-            let (_, arrivals) = world.run_watched(&Watch::default()).expect("packets add up");
+            let (_, arrivals) = run_with(&spec, Arrivals::default());
             let gaps = arrivals.0.windows(2).map(|it| it[1].since(it[0]).seconds()).filter(|gap| *gap > 0.05);
             let gaps: Vec<f64> = gaps.collect();
             let rows = include_str!("../data/ns2_mobile_ip_gaps.csv").lines().skip(1);
