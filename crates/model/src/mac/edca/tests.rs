@@ -67,7 +67,7 @@ impl Pair {
     }
 
     /// Packets of this size, numbered by the time of their creation, come to the queue of station 0.
-    fn queue(&mut self, count: u64, size: u32, dscp: u8) {
+    fn queue(&mut self, count: u64, size: u32, dscp: u8) -> &mut Self {
         for _ in 0..count {
             let number = self.cx.ledger.originated;
             let body = Body::Udp(UdpHeader { sequence: 0, len: size - 28, identification: None });
@@ -75,6 +75,7 @@ impl Pair {
             self.waiting.push_back(Outgoing { packet, size, to: InterfaceId(1) });
         }
         self.serve();
+        self
     }
 
     fn serve(&mut self) {
@@ -187,8 +188,7 @@ fn is_data(frame: &Frame) -> bool {
 #[test]
 fn stations_agree_before_the_first_aggregate() {
     let mut pair = Pair::new(&params(|_| {}));
-    pair.queue(10, 1500, 0);
-    pair.run(|_| 0);
+    pair.queue(10, 1500, 0).run(|_| 0);
     assert_eq!(pair.arrived, (0..10).collect::<Vec<_>>());
     let [sender, receiver] = [0, 1].map(|station| pair.kinds(station));
     assert_eq!(sender[0], FrameKind::AddbaRequest { start: 0 });
@@ -207,8 +207,7 @@ fn stations_agree_before_the_first_aggregate() {
 #[test]
 fn from_the_start_no_request_is_sent() {
     let mut pair = Pair::new(&params(|it| it.block_ack = BlockAck::FromStart));
-    pair.queue(10, 1500, 0);
-    pair.run(|_| 0);
+    pair.queue(10, 1500, 0).run(|_| 0);
     assert_eq!(pair.sent.len(), 2, "one frame and its answer");
     let (_, _, frame) = &pair.sent[0];
     assert_eq!(pair.aggregates(), [(0..10).collect::<Vec<_>>()]);
@@ -311,8 +310,7 @@ fn an_mpdu_that_is_given_up_moves_the_window_of_the_receiver() {
 #[test]
 fn packets_to_a_station_that_is_gone_are_given_up() {
     let mut pair = Pair::new(&params(|it| it.block_ack = BlockAck::FromStart));
-    pair.queue(40, 1500, 0);
-    pair.run(|_| ALL);
+    pair.queue(40, 1500, 0).run(|_| ALL);
     let mut failed = pair.failed.clone();
     failed.sort_unstable();
     assert_eq!((failed.len(), pair.arrived.len()), (40, 0));
@@ -325,8 +323,7 @@ fn an_a_msdu_carries_several_packets() {
         it.max_amsdu = Bytes::new(3839);
         it.max_ampdu = Bytes::new(0);
     }));
-    pair.queue(5, 1500, 0);
-    pair.run(|_| 0);
+    pair.queue(5, 1500, 0).run(|_| 0);
     assert_eq!(pair.arrived, (0..5).collect::<Vec<_>>());
     // Headers of 14 and 8 bytes before each packet, padded to four: 1524 and 1522; before them 26, behind them 4.
     let sizes: Vec<u32> = pair.sent.iter().filter(|it| it.1 == 0).map(|it| it.2.bytes).collect();
@@ -356,8 +353,7 @@ fn a_txop_goes_on_after_a_sifs() {
         it.dcf.rate = "54 Mbps".parse().expect("a rate");
         it.voice.txop_limit = Span::from_micros(1504);
     }));
-    pair.queue(6, 1500, 48);
-    pair.run(|_| 0);
+    pair.queue(6, 1500, 48).run(|_| 0);
     assert_eq!(pair.arrived, (0..6).collect::<Vec<_>>());
     let begins: Vec<u64> = pair.sent.iter().filter(|it| it.1 == 0).map(|it| it.0.nanos() / 1000).collect();
     // Data of 252 us, SIFS, ACK of 28 us, SIFS; four such exchanges fit in 1504 us.
@@ -433,9 +429,7 @@ fn two_categories_of_a_station_do_not_send_at_once() {
         it.video = Access { cw_min: 1, cw_max: 1, txop_limit: Span::ZERO, ..it.video };
         it.voice = Access { cw_min: 1, cw_max: 1, txop_limit: Span::ZERO, ..it.voice };
     }));
-    pair.queue(40, 1500, 48);
-    pair.queue(40, 1500, 32);
-    pair.run(|_| 0);
+    pair.queue(40, 1500, 48).queue(40, 1500, 32).run(|_| 0);
     // Seven such collisions in a row are the end of a packet.
     assert_eq!(pair.arrived.len() + pair.failed.len(), 80);
     assert!(pair.stations[0].counters.internal_collisions > 10);
@@ -463,8 +457,7 @@ fn a_frame_that_was_not_sent_takes_further_packets() {
             };
             assert!(pair.step(&mut lose), "neither an internal collision nor an RTS");
         }
-        pair.queue(4, 1500, 0);
-        pair.run(|_| 0);
+        pair.queue(4, 1500, 0).run(|_| 0);
         assert_eq!(pair.aggregates(), [vec![0, 1, 2, 3, 4]], "RTS: {is_rts}");
     }
 }
@@ -526,8 +519,7 @@ fn nothing_joins_an_mpdu_that_was_sent() {
         };
         pair.step(&mut lost);
     }
-    pair.queue(2, 700, 0);
-    pair.run(|_| 0);
+    pair.queue(2, 700, 0).run(|_| 0);
     assert_eq!(pair.aggregates(), [vec![0, 0, 1], vec![1, 2, 2]]);
     assert_eq!(pair.arrived, (0..5).collect::<Vec<_>>());
 }

@@ -38,6 +38,12 @@ impl Bench {
         each_model!(&mut self.radio, radios => radios[0].begin(id, power, at, end, &self.receiver, &frame))
     }
 
+    /// The same, where nobody asks what the radio makes of it.
+    fn begun(&mut self, id: u32, power: f64, at: u64) -> &mut Self {
+        self.begin(id, power, at);
+        self
+    }
+
     /// The frame that began AIRTIME before `at` ends.
     fn end(&mut self, id: u32, power: f64, at: u64) -> (Verdict, bool) {
         let end =
@@ -86,8 +92,7 @@ fn a_frame_too_weak_to_be_decoded_keeps_the_medium_busy() {
 fn frames_of_like_strength_destroy_each_other() {
     for reception in [Reception::Threshold, Reception::Ns2] {
         let mut bench = Bench::new(reception);
-        bench.begin(1, 5.0 * LEAST, 0);
-        assert_eq!(bench.begin(2, LEAST, 300), Begin::Nothing, "{reception:?}");
+        assert_eq!(bench.begun(1, 5.0 * LEAST, 0).begin(2, LEAST, 300), Begin::Nothing, "{reception:?}");
         let first = bench.end(1, 5.0 * LEAST, AIRTIME);
         let second = bench.end(2, LEAST, AIRTIME + 300);
         // ns-2's radio keeps the frame that ends later, and reports the error at its end.
@@ -106,13 +111,10 @@ fn a_frame_lost_to_a_weak_signal_is_in_error_whichever_began_first() {
         let mut bench = Bench::new(Reception::Threshold);
         let (frame, weak) = (2.0 * LEAST, 0.9 * LEAST);
         if weak_at == 0 {
-            bench.begin(1, weak, 0);
-            bench.begin(2, frame, 300);
-            assert_eq!(bench.end(1, weak, AIRTIME).0, Verdict::Missed);
+            assert_eq!(bench.begun(1, weak, 0).begun(2, frame, 300).end(1, weak, AIRTIME).0, Verdict::Missed);
             assert_eq!(bench.end(2, frame, AIRTIME + 300), (Verdict::Error, true));
         } else {
-            bench.begin(2, frame, 300);
-            bench.begin(1, weak, weak_at);
+            bench.begun(2, frame, 300).begun(1, weak, weak_at);
             assert_eq!(bench.end(2, frame, AIRTIME + 300), (Verdict::Error, false));
             assert_eq!(bench.end(1, weak, AIRTIME + weak_at), (Verdict::Missed, true));
         }
@@ -126,8 +128,7 @@ fn a_frame_captures_the_radio_from_a_later_one_that_is_weaker_by_the_ratio() {
         [(Reception::Threshold, Begin::Nothing), (Reception::Ns2, Begin::Ignored(us(AIRTIME + 300)))]
     {
         let mut bench = Bench::new(reception);
-        bench.begin(1, 10.0 * LEAST, 0);
-        assert_eq!(bench.begin(2, LEAST, 300), begin, "{reception:?}");
+        assert_eq!(bench.begun(1, 10.0 * LEAST, 0).begin(2, LEAST, 300), begin, "{reception:?}");
         // The signal that ns-2 ignores does not keep its medium busy; its MAC sets the NAV instead.
         assert_eq!(bench.end(1, 10.0 * LEAST, AIRTIME), (Verdict::Decoded, reception == Reception::Ns2));
         let last = bench.end(2, LEAST, AIRTIME + 300);
@@ -140,8 +141,7 @@ fn a_frame_captures_the_radio_from_a_later_one_that_is_weaker_by_the_ratio() {
 fn a_later_frame_that_is_stronger_by_the_ratio_captures_the_radio_but_in_ns2() {
     for reception in [Reception::Threshold, Reception::Ns2, Reception::Sinr] {
         let mut bench = Bench::new(reception);
-        bench.begin(1, LEAST, 0);
-        assert_eq!(bench.begin(2, 1000.0 * LEAST, 300), Begin::Nothing);
+        assert_eq!(bench.begun(1, LEAST, 0).begin(2, 1000.0 * LEAST, 300), Begin::Nothing);
         assert_eq!(bench.end(1, LEAST, AIRTIME), (Verdict::Missed, false), "{reception:?}");
         let expected = if reception == Reception::Ns2 { Verdict::Error } else { Verdict::Decoded };
         assert_eq!(bench.end(2, 1000.0 * LEAST, AIRTIME + 300), (expected, true), "{reception:?}");
@@ -152,9 +152,7 @@ fn a_later_frame_that_is_stronger_by_the_ratio_captures_the_radio_but_in_ns2() {
 #[test]
 fn in_ns2_also_a_frame_too_weak_to_be_decoded_destroys_another() {
     let mut bench = Bench::new(Reception::Ns2);
-    bench.begin(1, LEAST, 0);
-    bench.begin(2, 0.5 * LEAST, 300);
-    assert_eq!(bench.end(1, LEAST, AIRTIME).0, Verdict::Missed);
+    assert_eq!(bench.begun(1, LEAST, 0).begun(2, 0.5 * LEAST, 300).end(1, LEAST, AIRTIME).0, Verdict::Missed);
     assert_eq!(bench.end(2, 0.5 * LEAST, AIRTIME + 300).0, Verdict::Error);
 }
 
@@ -162,18 +160,13 @@ fn in_ns2_also_a_frame_too_weak_to_be_decoded_destroys_another() {
 fn interference_adds_up_but_in_ns2() {
     for (reception, expected) in [(Reception::Threshold, Verdict::Error), (Reception::Ns2, Verdict::Decoded)] {
         let mut bench = Bench::new(reception);
-        bench.begin(1, 15.0 * LEAST, 0);
-        bench.begin(2, LEAST, 100);
-        bench.begin(3, LEAST, 200);
+        bench.begun(1, 15.0 * LEAST, 0).begun(2, LEAST, 100).begun(3, LEAST, 200);
         assert_eq!(bench.end(1, 15.0 * LEAST, AIRTIME).0, expected, "{reception:?}");
     }
     // One after the other they do not.
     let mut bench = Bench::new(Reception::Threshold);
-    bench.begin(2, LEAST, 0);
-    bench.begin(1, 15.0 * LEAST, 600);
-    bench.end(2, LEAST, AIRTIME);
-    bench.begin(3, LEAST, AIRTIME + 1);
-    assert_eq!(bench.end(1, 15.0 * LEAST, 600 + AIRTIME).0, Verdict::Decoded);
+    bench.begun(2, LEAST, 0).begun(1, 15.0 * LEAST, 600).end(2, LEAST, AIRTIME);
+    assert_eq!(bench.begun(3, LEAST, AIRTIME + 1).end(1, 15.0 * LEAST, 600 + AIRTIME).0, Verdict::Decoded);
     assert_eq!(bench.end(3, LEAST, 2 * AIRTIME + 1), (Verdict::Missed, true));
 }
 
@@ -188,12 +181,12 @@ fn a_radio_that_sends_hears_nothing() {
         assert!(verdict != Verdict::Decoded && idle, "{reception:?}: {verdict:?}");
         // The radio begins to send while it receives.
         let mut bench = Bench::new(reception);
-        bench.begin(1, 100.0 * LEAST, 0);
+        bench.begun(1, 100.0 * LEAST, 0);
         bench.send(500);
         let (verdict, idle) = bench.end(1, 100.0 * LEAST, AIRTIME);
         assert!(verdict != Verdict::Decoded && idle, "{reception:?}: {verdict:?}");
         // The next one is heard.
-        bench.begin(2, LEAST, 2000);
+        bench.begun(2, LEAST, 2000);
         assert_eq!(bench.end(2, LEAST, 2000 + AIRTIME), (Verdict::Decoded, true), "{reception:?}");
     }
 }
@@ -219,10 +212,7 @@ fn bit_errors_are_counted_by_chunks_with_two_interferers() {
     let mut bench = Bench::new(Reception::Sinr);
     bench.mode = &MODES[5];
     let (power, one, two) = (2.0 * LEAST, 0.17 * LEAST, 0.13 * LEAST);
-    bench.begin(1, power, 0);
-    bench.begin(2, one, 100);
-    bench.begin(3, two, 400);
-    bench.end(2, one, 800);
+    bench.begun(1, power, 0).begun(2, one, 100).begun(3, two, 400).end(2, one, 800);
     let chunks = [(100, 0.0), (400, one), (800, one + two), (AIRTIME, two)];
     let expected = expected_success(&bench.receiver, power, bench.mode, &chunks);
     assert!((0.001..0.999).contains(&expected), "a case in between: {expected}");
@@ -263,7 +253,7 @@ fn frames_of_ofdm_have_the_bit_errors_of_header_and_body() {
             bench.mode = &MODES[row];
             (bench.receiver.threshold, bench.receiver.preamble_sinr) = (0.0, 1.0);
             let sinr = libm::pow(10.0, db / 10.0);
-            bench.begin(1, sinr * bench.receiver.noise, 0);
+            bench.begun(1, sinr * bench.receiver.noise, 0);
             let success = bench.success();
             let Mode { header, body, .. } = bench.mode;
             let bits = (AIRTIME as f64 - outside) * 1e-6 * body.rate.bps() as f64;
@@ -280,8 +270,7 @@ fn the_slow_rate_survives_interference_that_the_fast_one_does_not() {
     for (row, expected) in [(0, Verdict::Decoded), (5, Verdict::Error)] {
         let mut bench = Bench::new(Reception::Sinr);
         bench.mode = &MODES[row];
-        bench.begin(1, 2.0 * LEAST, 0);
-        bench.begin(2, LEAST, 300);
+        bench.begun(1, 2.0 * LEAST, 0).begun(2, LEAST, 300);
         assert_eq!(bench.end(1, 2.0 * LEAST, AIRTIME), (expected, false), "{row}");
         assert_eq!(bench.lost().bit_errors, u64::from(expected == Verdict::Error));
         assert_eq!(bench.end(2, LEAST, AIRTIME + 300), (Verdict::Missed, true));
@@ -299,8 +288,7 @@ fn a_hidden_station_costs_each_rate_what_its_formula_says() {
         bench.mode = mode;
         let power = 1000.0 * LEAST;
         let interference = power / libm::pow(10.0, sinr_db / 10.0) - bench.receiver.noise;
-        bench.begin(1, power, 0);
-        bench.begin(2, interference, AIRTIME / 2);
+        bench.begun(1, power, 0).begun(2, interference, AIRTIME / 2);
         let success = bench.success();
         assert!((success / expected - 1.0).abs() < 0.01, "{success} at {mode:?}, expected {expected}");
     }
@@ -311,8 +299,7 @@ fn frames_of_like_strength_that_begin_together_are_both_lost_under_sinr() {
     // 1 Mb/s would survive the interference; the preambles do not. Later than the decision, the frame survives.
     for (later, first) in [(0, Verdict::Missed), (3, Verdict::Missed), (4, Verdict::Decoded), (300, Verdict::Decoded)] {
         let mut bench = Bench::new(Reception::Sinr);
-        bench.begin(1, 2.0 * LEAST, 0);
-        bench.begin(2, 2.0 * LEAST, later);
+        bench.begun(1, 2.0 * LEAST, 0).begun(2, 2.0 * LEAST, later);
         assert_eq!(bench.end(1, 2.0 * LEAST, AIRTIME).0, first, "{later} us later");
         assert_eq!(bench.end(2, 2.0 * LEAST, AIRTIME + later).0, Verdict::Missed, "{later} us later");
         assert_eq!((bench.lost().collisions, bench.lost().bit_errors), (u64::from(later < 4), 0));
@@ -327,8 +314,7 @@ fn until_it_has_decided_for_a_preamble_a_receiver_turns_to_a_stronger_one() {
         (0, Verdict::Missed, Verdict::Decoded),
     ] {
         let mut bench = Bench::new(Reception::Sinr);
-        bench.begin(1, LEAST, 0);
-        bench.begin(2, 9.0 * LEAST, later);
+        bench.begun(1, LEAST, 0).begun(2, 9.0 * LEAST, later);
         assert_eq!(bench.end(1, LEAST, AIRTIME).0, first, "{later} us later");
         assert_eq!(bench.end(2, 9.0 * LEAST, AIRTIME + later).0, second, "{later} us later");
     }
@@ -338,8 +324,7 @@ fn until_it_has_decided_for_a_preamble_a_receiver_turns_to_a_stronger_one() {
 fn a_preamble_is_found_from_its_ratio_on() {
     for (power, expected) in [(2.0 * LEAST, Verdict::Missed), (3.0 * LEAST, Verdict::Decoded)] {
         let mut bench = Bench::new(Reception::Sinr);
-        bench.begin(1, 0.99 * LEAST, 0);
-        bench.begin(2, power, 500);
+        bench.begun(1, 0.99 * LEAST, 0).begun(2, power, 500);
         assert_eq!(bench.end(1, 0.99 * LEAST, AIRTIME).0, Verdict::Missed);
         assert_eq!(bench.end(2, power, AIRTIME + 500), (expected, true));
     }
@@ -348,9 +333,7 @@ fn a_preamble_is_found_from_its_ratio_on() {
 #[test]
 fn a_receiver_that_has_found_no_preamble_is_free_for_the_next_frame() {
     let mut bench = Bench::new(Reception::Sinr);
-    bench.begin(1, 2.0 * LEAST, 0);
-    bench.begin(2, 2.0 * LEAST, 1);
-    assert_eq!(bench.begin(3, 12.0 * LEAST, 500), Begin::Nothing);
+    assert_eq!(bench.begun(1, 2.0 * LEAST, 0).begun(2, 2.0 * LEAST, 1).begin(3, 12.0 * LEAST, 500), Begin::Nothing);
     bench.end(1, 2.0 * LEAST, AIRTIME);
     bench.end(2, 2.0 * LEAST, AIRTIME + 1);
     assert_eq!(bench.end(3, 12.0 * LEAST, AIRTIME + 500), (Verdict::Decoded, true));
@@ -368,15 +351,14 @@ fn above_the_error_free_ratio_no_bit_of_any_modulation_is_wrong() {
 fn more_power_than_a_sum_holds_is_no_fault() {
     let mut bench = Bench::new(Reception::Threshold);
     for id in 0..100 {
-        bench.begin(id, 1.0, u64::from(id));
+        bench.begun(id, 1.0, u64::from(id));
     }
     for id in 0..100 {
         let (_, idle) = bench.end(id, 1.0, AIRTIME + u64::from(id));
         assert_eq!(idle, id == 99);
         if id < 98 {
             // Another signal is added to a sum that has reached its limit.
-            bench.begin(1000 + id, LEAST, AIRTIME + u64::from(id));
-            bench.end(1000 + id, LEAST, AIRTIME + u64::from(id));
+            bench.begun(1000 + id, LEAST, AIRTIME + u64::from(id)).end(1000 + id, LEAST, AIRTIME + u64::from(id));
         }
     }
 }
@@ -391,7 +373,7 @@ proptest! {
     ) {
         let mut bench = Bench::new(if sinr { Reception::Sinr } else { Reception::Threshold });
         for (id, &power) in powers.iter().enumerate() {
-            bench.begin(id as u32, power, id as u64);
+            bench.begun(id as u32, power, id as u64);
         }
         let mut left: Vec<usize> = (0..powers.len()).collect();
         for (step, index) in order.iter().enumerate().take(powers.len()) {
@@ -400,7 +382,7 @@ proptest! {
             prop_assert_eq!(idle, left.is_empty());
         }
         // A frame as weak as can be is decoded again.
-        bench.begin(77, LEAST, 10_000);
+        bench.begun(77, LEAST, 10_000);
         prop_assert_eq!(bench.end(77, LEAST, 10_000 + AIRTIME), (Verdict::Decoded, true));
     }
 }

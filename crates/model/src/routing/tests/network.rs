@@ -107,8 +107,9 @@ impl Network {
     }
 
     /// Connects two nodes in both directions.
-    pub fn join(&mut self, a: u32, b: u32) {
+    pub fn join(&mut self, a: u32, b: u32) -> &mut Self {
         self.links.extend([(a, b), (b, a)]);
+        self
     }
 
     /// Connects each node with the next one.
@@ -119,14 +120,14 @@ impl Network {
     }
 
     /// Disconnects two nodes in both directions.
-    pub fn part(&mut self, a: u32, b: u32) {
-        self.mute(a, b);
-        self.mute(b, a);
+    pub fn part(&mut self, a: u32, b: u32) -> &mut Self {
+        self.mute(a, b).mute(b, a)
     }
 
     /// From now on `listener` does not hear `speaker`.
-    pub fn mute(&mut self, speaker: u32, listener: u32) {
+    pub fn mute(&mut self, speaker: u32, listener: u32) -> &mut Self {
         self.links.remove(&(speaker, listener));
+        self
     }
 
     /// A node's router.
@@ -239,9 +240,10 @@ impl Network {
     }
 
     /// Gives a router a message as if a neighbour had sent it.
-    pub fn inject(&mut self, from: u32, to: u32, ttl: u8, message: RoutingMessage) {
+    pub fn inject(&mut self, from: u32, to: u32, ttl: u8, message: RoutingMessage) -> &mut Self {
         let packet = self.cx.originate_routing(Origin::Own, Address(from), Address(to), ttl, 52, message);
         self.receive(NodeId(to), packet, Address(from));
+        self
     }
 
     /// Runs until this many milliseconds after the start.

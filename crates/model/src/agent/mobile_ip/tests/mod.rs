@@ -261,6 +261,12 @@ impl Lone {
         self.done()
     }
 
+    /// The agent at a time in seconds.
+    fn at(&mut self, seconds: f64) -> &mut Self {
+        self.until(seconds);
+        self
+    }
+
     /// What it sends until a time in seconds, with the times.
     fn until(&mut self, seconds: f64) -> Vec<(f64, SentMessage)> {
         let end = Time::from_nanos((seconds * 1e9) as u64);

@@ -76,8 +76,7 @@ fn s4_1_2_a_host_that_is_denied_for_this_asks_for_a_tunnel() {
         assert_eq!((again[0].request().flags, again[0].ttl), (RequestFlags::REVERSE_TUNNEL, 255));
         // At another agent, it does without first.
         let flags = AgentFlags::FOREIGN_AGENT | AgentFlags::REVERSE_TUNNEL;
-        host.until(1000.0);
-        host.hears(
+        host.at(1000.0).hears(
             Message::Advertisement(Advertisement { flags, lifetime: 1800, ..advertisement(OTHER, 0) }),
             OTHER,
             OTHER,

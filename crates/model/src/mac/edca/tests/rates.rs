@@ -28,8 +28,7 @@ impl Pair {
 #[test]
 fn an_aggregate_has_as_many_mpdus_as_its_mode_allows() {
     let mut pair = adaptive("ideal", |_| {});
-    pair.queue(40, 1500, 0);
-    pair.run(|_| 0);
+    pair.queue(40, 1500, 0).run(|_| 0);
     assert_eq!(pair.arrived, (0..40).collect::<Vec<_>>());
     // The first answer tells the ratio of 40 dB.
     let [slow, fast] = ["mcs0", "mcs7"].map(str::to_owned);
@@ -52,8 +51,7 @@ fn protection_announces_the_frames_of_every_mode() {
         (Protection::Rts, [vec![FrameKind::Rts; 2], vec![FrameKind::Cts; 2]]),
     ] {
         let mut pair = adaptive("ideal", |it| it.dcf.protection = protection);
-        pair.queue(20, 1500, 0);
-        pair.run(|_| 0);
+        pair.queue(20, 1500, 0).run(|_| 0);
         assert_eq!(pair.modes().iter().map(|it| it.1).collect::<Vec<_>>(), [2, 18], "{protection:?}");
         let found = [0, 1].map(|station| {
             let kinds = pair.kinds(station).into_iter();
@@ -66,10 +64,8 @@ fn protection_announces_the_frames_of_every_mode() {
 #[test]
 fn categories_share_what_is_known_of_a_neighbour() {
     let mut pair = adaptive("ideal", |_| {});
-    pair.queue(1, 1500, 0);
-    pair.run(|_| 0);
-    pair.queue(1, 1500, 48);
-    pair.run(|_| 0);
+    pair.queue(1, 1500, 0).run(|_| 0);
+    pair.queue(1, 1500, 48).run(|_| 0);
     assert_eq!(pair.modes(), [("mcs0".to_owned(), 1), ("mcs7".to_owned(), 1)]);
     let tids = pair.sent.iter().filter(|it| it.1 == 0).map(|it| it.2.control.category);
     assert_eq!(tids.collect::<Vec<_>>(), [Some(Category::BestEffort), Some(Category::Voice)]);
@@ -80,8 +76,7 @@ fn categories_share_what_is_known_of_a_neighbour() {
 #[test]
 fn a_probe_has_one_mpdu() {
     let mut pair = adaptive("minstrel_ht", |_| {});
-    pair.queue(400, 1500, 0);
-    pair.run(|_| 0);
+    pair.queue(400, 1500, 0).run(|_| 0);
     let modes = pair.modes();
     // The first frame of a link is a probe. The next one has the slowest mode, which holds two MPDUs.
     assert!(modes[0].0 != "mcs0" && modes[0].1 == 1, "{:?}", modes[0]);
@@ -138,8 +133,7 @@ fn whatever_is_lost_every_packet_arrives_or_is_given_up() {
                 it.block_ack = if seed % 3 == 0 { BlockAck::FromStart } else { BlockAck::AtFirstFrame };
                 (it.dcf.short_retry_limit, it.mpdu_retry_limit) = (3, 3 + seed as u32);
             });
-            pair.queue(300, 700, 0);
-            pair.queue(50, 700, 48);
+            pair.queue(300, 700, 0).queue(50, 700, 48);
             let mut rng = Streams::new(seed, 0).stream("losses");
             pair.run(|_| if rng.below(4) == 0 { ALL } else { rng.below(u64::MAX) & rng.below(u64::MAX) & !(1 << 63) });
             let (arrived, failed) = (pair.arrived.len(), pair.failed.len());

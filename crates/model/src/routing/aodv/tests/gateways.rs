@@ -33,8 +33,7 @@ fn moved_away(to_gateway: ToGateway) -> Network {
     assert_eq!(net.said("reaches 9").len(), 3, "{:?}", net.talk);
     // The gateway looks for node 0, which it reaches over node 4 now: so do the others reach the gateway.
     net.chain(&[1, 4, 3]);
-    net.part(2, 3);
-    net.send_until(3, 0, 1_500);
+    net.part(2, 3).send_until(3, 0, 1_500);
     assert_eq!((net.route(0, 3), net.route(1, 3)), (Some((1, 3)), Some((4, 2))));
     net
 }
@@ -53,8 +52,7 @@ fn default_route_a_host_that_the_next_node_does_not_know_is_looked_for_again() {
 #[test]
 fn half_tunnel_an_error_that_comes_back_is_no_reason_for_a_search() {
     let mut net = with_gateways(2, &rfc3561::quiet(), &[1]);
-    net.join(0, 1);
-    net.send_until(0, 9, 1_000);
+    net.join(0, 1).send_until(0, 9, 1_000);
     assert_eq!((net.route(0, 9), net.ways.len()), (Some((1, 1)), 1));
     net.part(0, 1);
     net.talk.clear();

@@ -58,8 +58,7 @@ fn floods_are_repeated_at_half_second_ticks_with_growing_waits() {
 #[test]
 fn later_searches_start_from_the_last_distance_and_wait_by_measure() {
     let mut net = chain(4, &plain()).having_sent(0, 3, 1_000);
-    net.part(0, 1);
-    net.send_until(0, 3, 1_010);
+    net.part(0, 1).send_until(0, 3, 1_010);
     assert_eq!(net.route(0, 3), None);
     net.talk.clear();
     net.send_until(0, 3, 9_000);

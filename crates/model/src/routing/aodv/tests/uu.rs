@@ -66,8 +66,7 @@ fn a_message_that_is_lost_breaks_no_link() {
 fn a_ring_may_grow_past_the_threshold() {
     // Four hops away when it was last seen: rings of 6 and 8, then floods.
     let mut net = chain(5, &quiet()).having_sent(0, 4, 3_000);
-    net.part(0, 1);
-    net.send_until(0, 4, 3_100);
+    net.part(0, 1).send_until(0, 4, 3_100);
     net.talk.clear();
     net.send_until(0, 4, 20_000);
     let ttls: Vec<_> = net
@@ -129,8 +128,7 @@ fn a_destination_that_is_asked_for_its_present_number_takes_the_next_one() {
                 originator_sequence: 5 + id,
                 ..request()
             };
-            net.inject(8, 0, 5, wrap(AodvMessage::Request(request)));
-            net.run_until(100 * u64::from(id));
+            net.inject(8, 0, 5, wrap(AodvMessage::Request(request))).run_until(100 * u64::from(id));
         }
         [net.said("to 0/5 ").len(), net.said("to 0/6 ").len()]
     };

@@ -34,8 +34,7 @@ fn every_node_with_a_route_says_hello_and_a_link_breaks_by_silence_alone() {
     assert!((4..=6).contains(&hellos.len()), "{}", hellos.len());
     assert!(hellos[0].ends_with("ttl 1 44 B"), "{hellos:?}");
     assert!(net.said("3>*").is_empty());
-    net.part(0, 1);
-    net.send_until(0, 2, 8_100);
+    net.part(0, 1).send_until(0, 2, 8_100);
     assert_eq!(net.dropped(0, DropReason::RetryLimit), 1, "a failure of the link layer changes nothing");
     assert!(!paths(&net, 0, 2).is_empty());
     net.run_until(13_600);
@@ -55,8 +54,7 @@ fn searches_wait_a_second_at_most_and_give_up_after_four_floods() {
 #[test]
 fn expired_paths_are_found_every_half_second_and_their_number_becomes_odd() {
     let mut net = network(1, &by_link_layer()).after(100);
-    net.inject(1, 0, 5, reply(1, 20, 2, 11));
-    net.run_until(6_400);
+    net.inject(1, 0, 5, reply(1, 20, 2, 11)).run_until(6_400);
     assert_eq!(paths(&net, 0, 9).len(), 1, "it expired at 6.1 s");
     net.run_until(6_600);
     let entry = aomdv(&net, 0).state().table.get(Address(9)).map(|entry| (entry.sequence, entry.paths.len()));
@@ -70,8 +68,7 @@ fn with_the_link_layers_feedback_a_packet_is_salvaged_or_lost() {
     net.part(0, 1);
     let packet = net.send_until(0, 5, 200);
     assert_eq!(net.ways[&packet], [0, 3, 4, 5].map(Address));
-    net.part(0, 3);
-    net.send_until(0, 5, 300);
+    net.part(0, 3).send_until(0, 5, 300);
     assert_eq!(net.dropped(0, DropReason::RetryLimit), 1, "it is not put back at its source");
     net.check_account();
 }
@@ -79,9 +76,7 @@ fn with_the_link_layers_feedback_a_packet_is_salvaged_or_lost() {
 #[test]
 fn a_copy_that_shares_the_first_link_gets_no_reply() {
     let mut net = network(10, &by_link_layer());
-    net.inject(1, 9, 5, request(2, 2, 11));
-    net.inject(1, 9, 5, request(2, 2, 12));
-    net.run_until(100);
+    net.inject(1, 9, 5, request(2, 2, 11)).inject(1, 9, 5, request(2, 2, 12)).run_until(100);
     assert_eq!(net.said("9>").len(), 1, "{:?}", net.talk);
     net.inject(2, 9, 5, request(2, 2, 11));
     assert_eq!(net.at(200).said("9>").len(), 2, "one that shares the last link does");

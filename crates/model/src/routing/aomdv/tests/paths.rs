@@ -30,10 +30,8 @@ fn a_discovery_finds_two_disjoint_paths() {
 fn the_advertised_hop_count_is_that_of_the_longest_path_and_does_not_change() {
     let mut net = network(1, &quiet());
     // Paths of 3 and 4 hops to node 9, then a request of node 8 for it: both are told as 4.
-    net.inject(1, 0, 5, reply(1, 20, 2, 11));
-    net.inject(2, 0, 5, reply(1, 20, 3, 12));
-    net.inject(3, 0, 5, request(1, 1, 13));
-    net.run_until(10);
+    net.inject(1, 0, 5, reply(1, 20, 2, 11)).inject(2, 0, 5, reply(1, 20, 3, 12));
+    net.inject(3, 0, 5, request(1, 1, 13)).run_until(10);
     assert!(net.talk[0].starts_with("0 0>3 RREP 1 4 hops to 9/20"), "{:?}", net.talk);
     // From now on a path must come from a node that tells fewer than 4 hops.
     net.inject(4, 0, 5, reply(1, 20, 4, 14));
@@ -43,17 +41,14 @@ fn the_advertised_hop_count_is_that_of_the_longest_path_and_does_not_change() {
     // A newer number begins anew, with any length.
     net.inject(4, 0, 5, reply(1, 21, 7, 14));
     assert_eq!(paths(&net, 0, 9), [(4, 14, 8)]);
-    net.inject(5, 0, 5, request(2, 1, 15));
-    net.run_until(20);
+    net.inject(5, 0, 5, request(2, 1, 15)).run_until(20);
     assert!(net.talk[1].starts_with("10 0>5 RREP 2 8 hops to 9/21"), "{:?}", net.talk);
 }
 
 #[test]
 fn a_forwarded_request_tells_the_advertised_hop_count_and_later_copies_make_paths_only() {
     let mut net = network(1, &quiet());
-    net.inject(1, 0, 5, request(1, 2, 11));
-    net.inject(2, 0, 5, request(1, 2, 12));
-    net.inject(3, 0, 5, request(1, 3, 13));
+    net.inject(1, 0, 5, request(1, 2, 11)).inject(2, 0, 5, request(1, 2, 12)).inject(3, 0, 5, request(1, 3, 13));
     assert_eq!(net.at(10).talk, ["0 0>* RREQ 1 3 hops to 9/? for 8/1 by 11 ttl 4 52 B"]);
     assert_eq!(paths(&net, 0, 8), [(1, 11, 3), (2, 12, 3)], "the third comes from a node as far away as this one");
 }
@@ -61,8 +56,7 @@ fn a_forwarded_request_tells_the_advertised_hop_count_and_later_copies_make_path
 #[test]
 fn next_hops_and_last_hops_of_a_list_are_unique() {
     let mut net = network(1, &quiet());
-    net.inject(1, 0, 5, reply(1, 20, 2, 11));
-    net.inject(2, 0, 5, reply(1, 20, 2, 11));
+    net.inject(1, 0, 5, reply(1, 20, 2, 11)).inject(2, 0, 5, reply(1, 20, 2, 11));
     net.inject(1, 0, 5, reply(1, 20, 2, 12));
     assert_eq!(paths(&net, 0, 9), [(1, 11, 3)]);
     net.inject(2, 0, 5, reply(1, 20, 2, 12));
@@ -77,8 +71,7 @@ fn a_list_has_three_paths_that_differ_by_one_hop() {
     }
     assert_eq!(paths(&net, 0, 9), [(1, 11, 3), (3, 13, 4), (4, 14, 3)]);
     let mut net = network(1, &Params { max_paths: 1, ..quiet() });
-    net.inject(1, 0, 5, reply(1, 20, 2, 11));
-    net.inject(2, 0, 5, reply(1, 20, 2, 12));
+    net.inject(1, 0, 5, reply(1, 20, 2, 11)).inject(2, 0, 5, reply(1, 20, 2, 12));
     assert_eq!(paths(&net, 0, 9), [(1, 11, 3)], "with one path it is AODV");
 }
 
@@ -116,9 +109,7 @@ fn links(net: &Network, what: &str) -> Vec<String> {
 fn the_destination_answers_every_copy_through_the_neighbour_that_sent_it() {
     let mut net = network(10, &quiet());
     // The first two copies have the same first hop: one reverse path, two replies.
-    net.inject(1, 9, 5, request(1, 2, 11));
-    net.inject(2, 9, 5, request(1, 2, 11));
-    net.inject(3, 9, 5, request(1, 4, 13));
+    net.inject(1, 9, 5, request(1, 2, 11)).inject(2, 9, 5, request(1, 2, 11)).inject(3, 9, 5, request(1, 4, 13));
     assert_eq!(paths(&net, 9, 8), [(1, 11, 3)]);
     net.run_until(100);
     assert_eq!(links(&net, "RREP"), ["9>1", "9>2"], "the third copy is two hops longer than the first");
@@ -134,8 +125,7 @@ fn the_destination_answers_no_more_copies_than_it_may() {
         }
         net.run_until(100);
         assert_eq!(links(&net, "RREP").len(), answered, "{most}: {:?}", net.talk);
-        net.inject(6, 9, 5, request(2, 2, 16));
-        net.run_until(200);
+        net.inject(6, 9, 5, request(2, 2, 16)).run_until(200);
         assert_eq!(links(&net, "RREP").len(), answered + 1, "{most}: the next request counts anew");
     }
 }
@@ -143,8 +133,7 @@ fn the_destination_answers_no_more_copies_than_it_may() {
 #[test]
 fn a_node_between_answers_once_for_each_unused_pair_of_paths() {
     let mut net = network(1, &quiet());
-    net.inject(4, 0, 5, reply(1, 20, 2, 14));
-    net.inject(5, 0, 5, reply(1, 20, 2, 15));
+    net.inject(4, 0, 5, reply(1, 20, 2, 14)).inject(5, 0, 5, reply(1, 20, 2, 15));
     for (neighbour, by) in [(1, 11), (2, 12), (3, 13), (1, 11)] {
         net.inject(neighbour, 0, 5, request(2, 1, by));
     }
@@ -161,9 +150,7 @@ fn a_node_between_answers_once_for_each_unused_pair_of_paths() {
 #[test]
 fn a_path_through_the_neighbour_that_asks_is_no_answer() {
     let mut net = network(1, &quiet());
-    net.inject(1, 0, 5, reply(1, 20, 2, 11));
-    net.inject(1, 0, 5, request(2, 1, 11));
-    net.run_until(100);
+    net.inject(1, 0, 5, reply(1, 20, 2, 11)).inject(1, 0, 5, request(2, 1, 11)).run_until(100);
     assert!(net.talk[0].contains("0>* RREQ 2"), "{:?}", net.talk);
     assert!(net.talk[0].contains("to 9/20 for 8"), "with the number that this node knows: {:?}", net.talk);
 }
@@ -171,8 +158,7 @@ fn a_path_through_the_neighbour_that_asks_is_no_answer() {
 #[test]
 fn each_reply_goes_back_over_another_reverse_path() {
     let mut net = network(1, &quiet());
-    net.inject(1, 0, 5, request(1, 2, 11));
-    net.inject(2, 0, 5, request(1, 2, 12));
+    net.inject(1, 0, 5, request(1, 2, 11)).inject(2, 0, 5, request(1, 2, 12));
     for (neighbour, by) in [(4, 14), (4, 14), (5, 15), (6, 16)] {
         net.inject(neighbour, 0, 5, reply(1, 20, 2, by));
     }

@@ -74,11 +74,9 @@ fn an_error_is_sent_only_for_the_last_path() {
     let mut net = linked(7, &quiet(), &[(0, 3), (3, 4), (3, 5), (4, 6), (5, 6)]);
     net.send_until(0, 6, 2_000);
     net.talk.clear();
-    net.part(3, 4);
-    net.send_until(0, 6, 3_000);
+    net.part(3, 4).send_until(0, 6, 3_000);
     assert!(net.said("RERR").is_empty());
-    net.part(3, 5);
-    net.send_until(0, 6, 3_100);
+    net.part(3, 5).send_until(0, 6, 3_100);
     assert_eq!(net.said("3>* RERR").len(), 1, "{:?}", net.talk);
     assert!(net.said("3>* RERR")[0].contains("RERR 6/1"), "the number is raised: {:?}", net.talk);
     assert_eq!(paths(&net, 0, 6), [], "the source has no other path");
@@ -91,9 +89,7 @@ fn an_error_is_sent_only_for_the_last_path() {
 #[test]
 fn a_route_that_nobody_else_uses_is_lost_without_an_error() {
     let mut net = ready(&quiet());
-    net.part(0, 1);
-    net.part(0, 3);
-    net.send_until(0, 5, 2_050);
+    net.part(0, 1).part(0, 3).send_until(0, 5, 2_050);
     assert!(net.said("RERR").iter().all(|line| !line.contains(" 0>*")), "{:?}", net.talk);
     assert!(net.said("0>* RREQ").len() == 1, "it looks again at once: {:?}", net.talk);
 }
@@ -101,10 +97,8 @@ fn a_route_that_nobody_else_uses_is_lost_without_an_error() {
 #[test]
 fn an_error_removes_the_paths_through_its_sender_and_goes_on_only_if_no_other_is_left() {
     let mut net = network(1, &quiet());
-    net.inject(1, 0, 5, reply(1, 20, 2, 11));
-    net.inject(2, 0, 5, reply(1, 20, 2, 12));
-    net.inject(3, 0, 5, request(2, 1, 13));
-    net.run_until(10);
+    net.inject(1, 0, 5, reply(1, 20, 2, 11)).inject(2, 0, 5, reply(1, 20, 2, 12));
+    net.inject(3, 0, 5, request(2, 1, 13)).run_until(10);
     net.talk.clear();
     let error = |sequence| wrap(AomdvMessage::Error(vec![(Address(9), sequence)]));
     net.inject(4, 0, 1, error(23));
@@ -112,8 +106,7 @@ fn an_error_removes_the_paths_through_its_sender_and_goes_on_only_if_no_other_is
     net.inject(1, 0, 1, error(23));
     assert_eq!(paths(&net, 0, 9), [(2, 12, 3)]);
     assert!(net.at(30).talk.is_empty());
-    net.inject(2, 0, 1, error(21));
-    net.run_until(50);
+    net.inject(2, 0, 1, error(21)).run_until(50);
     assert_eq!(paths(&net, 0, 9), []);
     assert!(net.talk[0].contains("RERR 9/23"), "the highest number that was heard: {:?}", net.talk);
 }
@@ -124,8 +117,7 @@ fn a_data_packet_without_a_path_in_transit_is_reported() {
     net.send_until(0, 3, 2_000);
     net.talk.clear();
     // Node 1 hears of the break from nobody, and has no path to forward the packet on.
-    net.part(1, 2);
-    net.send_until(0, 3, 2_100);
+    net.part(1, 2).send_until(0, 3, 2_100);
     assert_eq!(net.said("1>* RERR 3/1").len(), 1, "{:?}", net.talk);
     net.check_account();
 }
@@ -153,10 +145,8 @@ fn every_path_expires_by_itself() {
 #[test]
 fn a_copy_of_a_known_path_lets_it_live_on() {
     let mut net = network(1, &quiet());
-    net.inject(1, 0, 5, reply(1, 20, 2, 11));
-    net.run_until(4_000);
-    net.inject(1, 0, 5, reply(1, 20, 2, 11));
-    net.run_until(9_900);
+    net.inject(1, 0, 5, reply(1, 20, 2, 11)).run_until(4_000);
+    net.inject(1, 0, 5, reply(1, 20, 2, 11)).run_until(9_900);
     assert_eq!(paths(&net, 0, 9), [(1, 11, 3)]);
     net.run_until(10_100);
     assert_eq!(paths(&net, 0, 9), []);
@@ -170,8 +160,7 @@ fn a_neighbour_that_says_nothing_is_lost() {
         net.send_until(0, 2, second * 1_000);
     }
     assert!(net.said("1>* HELLO").len() >= 5, "{:?}", net.talk);
-    net.part(0, 1);
-    net.run_until(12_000);
+    net.part(0, 1).run_until(12_000);
     assert_eq!(paths(&net, 0, 2), [], "2.07 s after its last HELLO");
     net.check_account();
 }

@@ -52,8 +52,7 @@ fn s3_1_messages_share_packets_and_no_packet_is_longer_than_the_limit() {
 #[test]
 fn a_link_is_used_only_if_both_hear_each_other() {
     let mut net = network(&params(), 2).chained(&[0, 1]);
-    net.mute(1, 0);
-    net.run_until(60_000);
+    net.mute(1, 0).run_until(60_000);
     // Node 1 hears node 0, and is not told that node 0 hears it.
     assert_eq!((net.route(0, 1), net.route(1, 0)), (None, None));
 }
@@ -66,7 +65,11 @@ fn a_path_of_two_good_links_is_better_than_a_bad_one_unlike_in_dsdv_and_olsr() {
         let mut net = Network::new(config, 3, 3, |message| message.kind().to_owned()).chained(&[0, 1, 2]);
         for step in 1..60 {
             net.run_until(step * 2_000);
-            if step % 2 == 0 { net.join(0, 2) } else { net.part(0, 2) }
+            if step % 2 == 0 {
+                net.join(0, 2)
+            } else {
+                net.part(0, 2)
+            };
         }
         net.route(0, 2).map(|it| it.0)
     };

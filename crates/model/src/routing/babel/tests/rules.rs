@@ -247,8 +247,7 @@ fn s3_8_1_the_originator_advances_its_number_by_one_and_answers_for_what_it_does
 #[test]
 fn s3_7_2_a_lost_route_is_retracted_at_once_and_again() {
     let mut net = chain(4).after(60_000);
-    net.part(2, 3);
-    net.run_until(160_000);
+    net.part(2, 3).run_until(160_000);
     assert_eq!([0, 1, 2].map(|node| net.route(node, 3)), [None; 3]);
     let said: Vec<_> = saying(&net, "U3=inf");
     let of = |way: &str| said.iter().filter(|it| it.1 == way).map(|it| it.0).collect::<Vec<_>>();

@@ -71,8 +71,7 @@ fn the_nearest_of_two_gateways_is_used_and_the_other_takes_over() {
     let change = net.changes.iter().find(|(_, node, change)| *node == Address(1) && change.destination == Address(9));
     assert_eq!(change.expect("it is announced").2.route, Some((Address(2), 4)));
     // It comes back, and is the nearest again.
-    net.join(0, 1);
-    net.run_until(40_000);
+    net.join(0, 1).run_until(40_000);
     let packet = net.send_until(1, 9, 40_100);
     assert_eq!(net.ways[&packet], [1, 0].map(Address));
 }
@@ -80,8 +79,7 @@ fn the_nearest_of_two_gateways_is_used_and_the_other_takes_over() {
 #[test]
 fn packets_wait_for_a_gateway() {
     let mut net = with_gateways(3, &exact(RFC), &[(2, &["192.168.0.0/24"])]);
-    net.part(1, 2);
-    net.run_until(5_000);
+    net.part(1, 2).run_until(5_000);
     let packet = net.send_until(0, 9, 6_000);
     assert_eq!(net.router(0).held().len(), 1);
     net.join(1, 2);
@@ -94,8 +92,7 @@ fn the_loss_of_the_last_gateway_is_announced() {
     net.run_until(5_000);
     net.send_until(0, 9, 5_100);
     net.changes.clear();
-    net.part(1, 2);
-    net.send_until(0, 9, 8_000);
+    net.part(1, 2).send_until(0, 9, 8_000);
     let lost = |node| {
         net.changes.iter().any(|(_, at, it)| *at == Address(node) && it.destination == Address(9) && it.route.is_none())
     };

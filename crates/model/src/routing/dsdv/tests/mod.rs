@@ -220,8 +220,7 @@ fn a_broken_link_is_told_at_once_with_an_odd_number() {
 #[test]
 fn under_ns2_a_failed_packet_is_lost_and_the_route_stays() {
     let mut net = network(2, &exact(NS2)).chained(&[0, 1]).after(16_000);
-    net.part(0, 1);
-    net.send_until(0, 1, 17_000);
+    net.part(0, 1).send_until(0, 1, 17_000);
     assert_eq!(net.dropped(0, DropReason::RetryLimit), 1);
     assert_eq!(net.route(0, 1), Some((1, 1)));
     // Three intervals after the last update, which came at 15 s.

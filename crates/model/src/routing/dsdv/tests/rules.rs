@@ -110,8 +110,7 @@ fn all_destinations_behind_a_lost_neighbour_are_told_in_one_update() {
     tell(net.at(3_000), 1, &[(1, 0, 6), (7, 1, 4), (8, 2, 4)]);
     net.run_until(8_000);
     net.talk.clear();
-    net.part(0, 1);
-    net.send_until(0, 8, 8_500);
+    net.part(0, 1).send_until(0, 8, 8_500);
     let said: Vec<_> = updates(&net);
     assert!(said[0].starts_with("news 1:250/7 7:250/5 8:250/5"), "{said:?}");
     assert_eq!([1, 7, 8].map(|node| net.route(0, node)), [None; 3]);
@@ -147,8 +146,7 @@ fn waiting_packets_leave_in_the_order_in_which_they_came() {
     for profile in [RFC, NS2] {
         let mut net = network(2, &exact(profile)).after(1_000);
         let packets: Vec<_> = (0..4).map(|_| net.send(0, 1)).collect();
-        net.join(0, 1);
-        net.run_until(20_000);
+        net.join(0, 1).run_until(20_000);
         let arrived: Vec<_> = net.arrived.iter().map(|&(number, _)| number).collect();
         assert_eq!(arrived, packets, "{profile}");
     }

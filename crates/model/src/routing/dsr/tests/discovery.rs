@@ -57,8 +57,7 @@ fn s4_3_a_search_waits_for_the_end_of_the_last_wait_unless_a_reply_came() {
             net.send_until(1, 0, 2_100);
         }
         assert!(has_arrived(&net, 0), "{:?}", net.talk);
-        net.part(0, 1);
-        net.send_until(0, 1, 5_000);
+        net.part(0, 1).send_until(0, 1, 5_000);
         let sent = times(&net, " 0>* 0->* request");
         let next = if replies { 2_110 } else { 3_530 };
         assert_eq!(sent.len(), if replies { 8 } else { 6 }, "{sent:?}");
@@ -132,8 +131,7 @@ fn s8_2_2_a_request_ends_where_the_route_would_be_too_long() {
 #[test]
 fn s8_2_3_a_node_answers_for_others_from_its_cache() {
     let mut net = network(5, |params| params.promiscuous = false).chained(&[0, 1, 2, 3]).having_sent(0, 3, 1_000);
-    net.join(4, 1);
-    net.send_until(4, 3, 2_000);
+    net.join(4, 1).send_until(4, 3, 2_000);
     assert_eq!(net.said("1>4 1->4 reply [1 2 3]").len(), 1, "{:?}", net.talk);
     assert_eq!(net.said("request 1 for 3 [").len(), 2, "the neighbour knows: {:?}", net.talk);
     assert_eq!(net.arrived.len(), 2);
@@ -144,8 +142,7 @@ fn s8_2_3_without_replies_from_the_cache_the_target_is_asked() {
     let mut net = network(5, |params| (params.promiscuous, params.reply_from_cache) = (false, false));
     net.chain(&[0, 1, 2, 3]);
     net.send_until(0, 3, 1_000);
-    net.join(4, 1);
-    net.send_until(4, 3, 2_000);
+    net.join(4, 1).send_until(4, 3, 2_000);
     assert_eq!(net.said("1>4 1->4 reply").len(), 0);
     assert_eq!(net.said("3->4 reply [1 2 3]").len(), 3);
 }
@@ -168,9 +165,7 @@ fn s8_2_5_answers_from_the_cache_wait_the_longer_the_route_and_are_left_out_afte
     });
     net.chain(&[0, 1, 2, 3]);
     net.send_until(0, 3, 1_000);
-    net.join(4, 1);
-    net.join(4, 2);
-    net.send_until(4, 3, 2_000);
+    net.join(4, 1).join(4, 2).send_until(4, 3, 2_000);
     let sent = times(&net, "2>4 2->4 reply [2 3]");
     assert!(sent.len() == 1 && (1_011..=1_021).contains(&sent[0]), "{sent:?}");
     assert_eq!(net.said("1>4 1->4 reply").len(), 0, "node 1 heard the shorter one: {:?}", net.talk);
@@ -228,8 +223,7 @@ fn s4_1_routes_are_forgotten_after_route_cache_timeout() {
 #[test]
 fn s4_6_requests_over_a_link_of_one_direction_are_ignored() {
     let mut net = chain(3, |_| {}).having_sent(1, 2, 1_000);
-    net.mute(1, 0);
-    net.send_until(0, 2, 1_900);
+    net.mute(1, 0).send_until(0, 2, 1_900);
     // Node 1 answers the first request from its cache; the link layer says that node 0 did not get the reply.
     assert_eq!(net.said("1>0 1->0 reply").len(), 1, "{:?}", net.talk);
     assert_eq!(net.said(" 1>* 0->*").len(), 0, "{:?}", net.talk);

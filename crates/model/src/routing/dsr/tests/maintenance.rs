@@ -13,8 +13,7 @@ fn fork(change: impl FnOnce(&mut Params)) -> (Network, u32, u32) {
 #[test]
 fn s8_3_4_the_source_is_told_of_a_broken_link() {
     let mut net = chain(4, |_| {}).having_sent(0, 3, 1_000);
-    net.part(2, 3);
-    net.send_until(0, 3, 1_400);
+    net.part(2, 3).send_until(0, 3, 1_400);
     let error = "2->0 error of 2 for 0: NodeUnreachable(3) 0 route 0 1 [1]";
     assert_eq!(net.said(error).len(), 1, "{:?}", net.talk);
     assert_eq!(net.dropped(2, DropReason::RetryLimit), 1);
@@ -25,8 +24,7 @@ fn s8_3_4_the_source_is_told_of_a_broken_link() {
 #[test]
 fn s8_3_5_all_that_see_an_error_forget_the_link() {
     let mut net = network(5, |_| {}).chained(&[0, 1, 2, 3]).chained(&[4, 1]).having_sent(0, 3, 1_000);
-    net.part(2, 3);
-    net.send_until(0, 3, 1_400);
+    net.part(2, 3).send_until(0, 3, 1_400);
     // Node 1 has passed the error on, and node 4 has overheard it: both must ask.
     for node in [1, 4] {
         net.send(node, 3);
@@ -42,12 +40,9 @@ fn error_meets_error(change: impl FnOnce(&mut Params)) -> Network {
     let mut net = network(7, change).chained(&[0, 1, 2, 3, 4]).having_sent(0, 4, 1_000).chained(&[6, 5, 0]);
     net.send_until(6, 0, 1_500);
     // Node 3 overhears the way of node 6 to node 0.
-    net.join(3, 6);
-    net.send_until(6, 0, 2_000);
-    net.part(3, 4);
-    net.send_until(0, 4, 2_006);
-    net.part(0, 1);
-    net.run_until(2_500);
+    net.join(3, 6).send_until(6, 0, 2_000);
+    net.part(3, 4).send_until(0, 4, 2_006);
+    net.part(0, 1).run_until(2_500);
     net
 }
 
@@ -76,8 +71,7 @@ fn s8_3_5_the_node_whose_error_comes_back_sends_it_another_way() {
 #[test]
 fn s3_4_4_the_last_error_goes_with_the_next_request() {
     let mut net = chain(4, |_| {}).having_sent(0, 3, 1_000);
-    net.part(2, 3);
-    net.send_until(0, 3, 1_400);
+    net.part(2, 3).send_until(0, 3, 1_400);
     net.send_until(0, 3, 2_000);
     let error = "0->* request 3 for 3 [] error of 2 for 0: NodeUnreachable(3) 0";
     assert_eq!(net.said(error).len(), 1, "{:?}", net.talk);
@@ -111,9 +105,7 @@ fn s8_3_6_no_packet_is_salvaged_more_often_than_max_salvage_count() {
 #[test]
 fn s8_3_4_the_error_of_a_salvaged_packet_goes_to_the_node_that_salvaged_it() {
     let (mut net, used, other) = fork(|_| {});
-    net.part(1, used);
-    net.part(other, 3);
-    net.send_until(0, 3, 1_500);
+    net.part(1, used).part(other, 3).send_until(0, 3, 1_500);
     let error = format!("{other}>1 {other}->1 error of {other} for 1: NodeUnreachable(3) 1");
     assert_eq!(net.said(&error).len(), 1, "{:?}", net.talk);
 }
@@ -209,8 +201,7 @@ fn s8_3_3_a_next_hop_that_acknowledged_within_maint_holdoff_is_not_asked() {
 #[test]
 fn s8_3_3_without_an_acknowledgement_the_link_is_broken_after_max_maint_rexmt() {
     let mut net = chain(3, |params| params.acknowledgement = Acknowledgement::Network).having_sent(0, 2, 2_000);
-    net.part(1, 2);
-    net.send_until(0, 2, 6_000);
+    net.part(1, 2).send_until(0, 2, 6_000);
     assert_eq!(net.said("1>2 0->2 route 0 0 [1] asks 3 ttl 63").len(), 3, "{:?}", net.talk);
     assert_eq!(net.said("error of 1 for 0: NodeUnreachable(2) 0").len(), 1, "{:?}", net.talk);
     net.check_account();
@@ -259,8 +250,7 @@ fn s8_3_2_one_packet_that_is_heard_acknowledges_all_for_its_next_hop() {
 #[test]
 fn s8_3_2_a_packet_that_is_not_heard_is_sent_again_and_then_asks() {
     let mut net = chain(4, |params| params.acknowledgement = Acknowledgement::Passive).having_sent(0, 3, 2_000);
-    net.part(0, 1);
-    net.send_until(0, 3, 8_000);
+    net.part(0, 1).send_until(0, 3, 8_000);
     assert_eq!(net.said("0>1 0->3 route 0 2 [1 2] ttl").len(), 1 + 2, "{:?}", net.talk);
     assert_eq!(net.said("0>1 0->3 route 0 2 [1 2] asks").len(), 1 + 2, "{:?}", net.talk);
     assert_eq!(net.route(0, 3), None);

@@ -44,8 +44,7 @@ fn a_broken_link_of_a_flow_is_told_to_the_source_along_the_flow() {
     for millis in [1_000, 1_100, 1_200, 1_300, 1_400] {
         net.send_until(0, 3, millis);
     }
-    net.part(2, 3);
-    net.send_until(0, 3, 1_450);
+    net.part(2, 3).send_until(0, 3, 1_450);
     assert_eq!(net.said("2>1 2->0 error of 2 for 0: NodeUnreachable(3) 0 route 0 1 [1]").len(), 1);
     // The packet waits where it is, and one request is sent for it.
     net.run_until(3_000);
@@ -63,14 +62,12 @@ fn a_reply_that_did_not_reach_the_next_hop_is_sent_again_by_its_source() {
         net.run_until(millis);
     }
     // Then the target has the request, and its reply waits for up to 10 ms.
-    net.run_until(millis + 1);
-    net.part(1, 2);
+    net.at(millis + 1).part(1, 2);
     net.run_until(millis + 500);
     // The reply names the link that failed, but is the node's own, and so a route is looked for.
     let requests = net.said(" 2>* 2->* request");
     assert!(requests.len() == 2 && requests.iter().all(|line| line.contains(" for 0 ")), "{:?}", net.talk);
-    net.join(1, 2);
-    net.run_until(3_000);
+    net.join(1, 2).run_until(3_000);
     assert_eq!(net.arrived.len(), 1, "{:?}", net.talk);
     net.check_account();
 }
@@ -91,8 +88,7 @@ fn a_reply_for_another_node_waits_without_another_route() {
     assert_eq!(net.said("1>0 3->0 reply").len(), 1, "{:?}", net.talk);
     // Node 1 sends one request, to its neighbours alone, and has none of the replies dropped.
     assert_eq!(net.said(" 1>* 1->* request").len(), 1, "{:?}", net.talk);
-    net.join(0, 1);
-    net.run_until(5_000);
+    net.join(0, 1).run_until(5_000);
     assert_eq!(net.arrived.len(), 1, "{:?}", net.talk);
     net.check_account();
 }
@@ -105,8 +101,7 @@ fn the_route_of_a_salvaged_packet_is_not_read_by_who_heard_the_packet_before() {
     net.send_until(1, 3, 1_000);
     net.send_until(0, 3, 2_000);
     let (way, other) = if net.said("0>1 0->3").iter().any(|line| line.contains("[1 2]")) { (2, 4) } else { (4, 2) };
-    net.part(1, way);
-    net.send_until(0, 3, 3_000);
+    net.part(1, way).send_until(0, 3, 3_000);
     assert_eq!(net.said(&format!("1>{other} 0->3 route 1 ")).len(), 1, "{:?}", net.talk);
     // Node 5 heard the packet from node 0, then from node 1 with its new route, and that the link is broken.
     net.send_until(5, 3, 4_000);

@@ -7,11 +7,7 @@ use crate::routing::common::Auto;
 #[test]
 fn s3_4_1_only_messages_from_selectors_are_forwarded() {
     let mut node = Alone::new(&defaults());
-    node.selector(1);
-    node.neighbour(2, &[]);
-    node.tc(2, 7, 1, &[8]);
-    node.tc(1, 6, 1, &[9]);
-    node.run(1.0);
+    node.selector(1).neighbour(2, &[]).tc(2, 7, 1, &[8]).tc(1, 6, 1, &[9]).run(1.0);
     let forwarded: Vec<_> = node.messages("TC").iter().map(|it| it.1.originator.0).filter(|&it| it != 0).collect();
     assert_eq!(forwarded, [6]);
 }
@@ -19,9 +15,7 @@ fn s3_4_1_only_messages_from_selectors_are_forwarded() {
 #[test]
 fn s3_4_1_a_forwarded_message_has_taken_a_hop() {
     let mut node = Alone::new(&defaults());
-    node.selector(1);
-    node.tc(1, 6, 1, &[9]);
-    node.run(1.0);
+    node.selector(1).tc(1, 6, 1, &[9]).run(1.0);
     let forwarded = node.messages("TC").into_iter().find(|it| it.1.originator == Address(6)).expect("it was sent on").1;
     assert_eq!((forwarded.ttl, forwarded.hops), (199, 1));
 }
@@ -29,21 +23,16 @@ fn s3_4_1_a_forwarded_message_has_taken_a_hop() {
 #[test]
 fn s3_4_1_floods_of_neighbours_that_are_not_symmetric_are_ignored() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(2, &[6]);
-    node.hello(1, &[]);
-    node.tc(1, 6, 1, &[9]);
-    assert_eq!(node.route(9), None);
+    assert_eq!(node.neighbour(2, &[6]).hello(1, &[]).tc(1, 6, 1, &[9]).route(9), None);
     let seen = node.it.0.duplicates.seen(Address(6), node.numbers - 1, 0, node.cx.now);
     assert_eq!(seen, Seen::New, "from a symmetric neighbour it will be news");
-    node.tc(2, 6, 1, &[9]);
-    assert_eq!(node.route(9), Some((2, 3)));
+    assert_eq!(node.tc(2, 6, 1, &[9]).route(9), Some((2, 3)));
 }
 
 #[test]
 fn s3_4_1_a_message_is_forwarded_once() {
     let mut node = Alone::new(&defaults());
-    node.selector(1);
-    node.selector(2);
+    node.selector(1).selector(2);
     let tc = Tc { ansn: 1, advertised: vec![Address(9)], qualities: Vec::new() };
     let message = node.message(6, 15.0, 9, Content::Tc(Arc::new(tc)));
     for from in [1, 2, 1] {
@@ -56,27 +45,20 @@ fn s3_4_1_a_message_is_forwarded_once() {
 #[test]
 fn s3_4_1_a_message_first_heard_from_another_neighbour_is_not_forwarded_for_a_selector() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[]);
-    node.selector(2);
+    node.neighbour(1, &[]).selector(2);
     let tc = Tc { ansn: 1, advertised: vec![Address(9)], qualities: Vec::new() };
     let message = node.message(6, 15.0, 9, Content::Tc(Arc::new(tc)));
-    node.hear(1, message.clone());
-    node.hear(2, message);
-    node.run(1.0);
+    node.hear(1, message.clone()).hear(2, message).run(1.0);
     assert_eq!(node.messages("TC").iter().filter(|it| it.1.originator == Address(6)).count(), 0);
 }
 
 #[test]
 fn s3_4_1_a_message_that_another_interface_received_is_considered_again() {
     let mut node = Alone::with_networks(&defaults(), 2, &[]);
-    node.neighbour(1, &[]);
-    node.hello(12, &[(10, Symmetric, Mpr)]);
+    node.neighbour(1, &[]).hello(12, &[(10, Symmetric, Mpr)]);
     let tc = Tc { ansn: 1, advertised: vec![Address(9)], qualities: Vec::new() };
     let message = node.message(6, 15.0, 9, Content::Tc(Arc::new(tc)));
-    node.hear(1, message.clone());
-    node.hear(12, message.clone());
-    node.hear(12, message);
-    node.run(1.0);
+    node.hear(1, message.clone()).hear(12, message.clone()).hear(12, message).run(1.0);
     let of_six = |it: &&(Time, Address, OlsrPacket)| it.2.messages.iter().any(|it| it.originator == Address(6));
     let by: Vec<_> = node.sent.iter().filter(of_six).map(|it| it.1).collect();
     assert_eq!(by, [Address(0), Address(10)], "once, by every interface");
@@ -88,19 +70,14 @@ fn s3_4_1_a_message_with_ttl_one_is_processed_but_not_forwarded() {
     node.hello(1, &[(0, Symmetric, Mpr), (6, Symmetric, NeighbourType::Symmetric)]);
     let tc = Tc { ansn: 1, advertised: vec![Address(9)], qualities: Vec::new() };
     let message = node.message(6, 15.0, 1, Content::Tc(Arc::new(tc)));
-    node.hear(1, message);
-    node.run(1.0);
-    assert_eq!(node.route(9), Some((1, 3)));
+    assert_eq!(node.hear(1, message).run(1.0).route(9), Some((1, 3)));
     assert!(node.messages("TC").iter().all(|it| it.1.originator == Address(0)));
 }
 
 #[test]
 fn s3_4_a_nodes_own_messages_are_ignored() {
     let mut node = Alone::new(&defaults());
-    node.selector(1);
-    node.tc(1, 0, 1, &[9]);
-    node.run(1.0);
-    assert_eq!(node.route(9), None);
+    assert_eq!(node.selector(1).tc(1, 0, 1, &[9]).run(1.0).route(9), None);
     assert!(node.it.0.topology.of(Address(0)).is_none());
 }
 
@@ -113,11 +90,9 @@ fn s3_4_a_message_is_a_duplicate_until_dup_hold_time_has_passed() {
     let known = |node: &Alone| node.it.0.gateways.to(Ipv4Addr::LOCALHOST).count();
     node.hear(1, message.clone());
     assert_eq!(known(&node), 1);
-    node.run(3.9);
-    node.hear(1, message.clone());
+    node.run(3.9).hear(1, message.clone());
     assert_eq!(known(&node), 0, "it has expired, and the copy is not processed");
-    node.run(4.1);
-    node.hear(1, message);
+    node.run(4.1).hear(1, message);
     assert_eq!(known(&node), 1);
 }
 
@@ -137,8 +112,7 @@ fn mean_interval(params: &Params, radios: usize, kind: &str, seconds: f64) -> f6
     let mut node = Alone::with_networks(params, radios, &["192.0.2.0/24"]);
     node.selector(1);
     for second in 1..(seconds as u32) {
-        node.run(f64::from(second));
-        node.selector(1);
+        node.run(f64::from(second)).selector(1);
     }
     let mut times: Vec<f64> = node.messages(kind).iter().map(|it| it.0.seconds()).filter(|&it| it > 5.0).collect();
     times.dedup(); // each radio sends one
@@ -198,9 +172,7 @@ fn s3_5_forwarded_messages_wait_no_longer_than_maxjitter() {
         let mut node = Alone::new(&defaults());
         node.selector(1);
         let start = 0.1 * f64::from(number);
-        node.run(start);
-        node.tc(1, 6, 1, &[9]);
-        node.run(start + 1.0);
+        node.run(start).tc(1, 6, 1, &[9]).run(start + 1.0);
         let sent = node.messages("TC").into_iter().find(|it| it.1.originator == Address(6)).expect("it was sent on").0;
         assert!(sent.since(at(start)) <= Span::from_millis(500), "{sent}");
     }
@@ -225,20 +197,15 @@ fn s5_4_a_mid_names_the_interfaces_of_a_node_until_it_expires() {
     let message = node.message(6, 4.0, 9, Content::Mid(Arc::from([Address(16)])));
     node.hear(1, message);
     assert_eq!((node.route(16), node.route(6)), (Some((1, 2)), Some((1, 2))), "the same node");
-    node.run(3.0);
-    node.neighbour(1, &[16]);
-    assert_eq!(node.route(6), Some((1, 2)));
-    node.run(4.1);
-    node.neighbour(1, &[16]);
+    assert_eq!(node.run(3.0).neighbour(1, &[16]).route(6), Some((1, 2)));
+    node.run(4.1).neighbour(1, &[16]);
     assert_eq!((node.route(16), node.route(6)), (Some((1, 2)), None));
 }
 
 #[test]
 fn s9_3_a_node_without_selectors_sends_no_tc() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[5]);
-    node.run(5.5);
-    assert_eq!(node.tcs(), []);
+    assert_eq!(node.neighbour(1, &[5]).run(5.5).tcs(), []);
 }
 
 #[test]
@@ -262,11 +229,9 @@ fn s9_3_the_ansn_rises_when_the_selectors_change_and_only_then() {
 fn s9_3_empty_tcs_are_sent_for_top_hold_time_after_the_last_selector() {
     let mut node = Alone::new(&defaults());
     for second in 0..10 {
-        node.selector(1);
-        node.run(f64::from(second));
+        node.selector(1).run(f64::from(second));
     }
-    node.run(60.0);
-    let empty: Vec<_> = node.tcs().into_iter().filter(|it| it.2.is_empty()).collect();
+    let empty: Vec<_> = node.run(60.0).tcs().into_iter().filter(|it| it.2.is_empty()).collect();
     let lasts = empty[empty.len() - 1].0.since(empty[0].0).seconds();
     assert!((3..=5).contains(&empty.len()) && lasts < 15.0, "{empty:?}");
 }
@@ -278,8 +243,7 @@ fn s9_3_the_loss_of_a_selector_brings_the_next_tc_forward() {
         let mut node = Alone::new(&params);
         node.selector(1);
         for second in 0..24 {
-            node.selector(2);
-            node.run(f64::from(second));
+            node.selector(2).run(f64::from(second));
         }
         node.tcs().iter().find(|it| it.2 == [2]).map(|it| it.0.seconds())
     };
@@ -292,9 +256,7 @@ fn s9_3_the_loss_of_a_selector_brings_the_next_tc_forward() {
 #[test]
 fn s9_5_an_older_ansn_is_ignored() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[6]);
-    node.tc(1, 6, 5, &[7]);
-    node.tc(1, 6, 4, &[8]);
+    node.neighbour(1, &[6]).tc(1, 6, 5, &[7]).tc(1, 6, 4, &[8]);
     assert_eq!((node.route(7), node.route(8)), (Some((1, 3)), None));
     node.tc(1, 6, 6, &[8]);
     assert_eq!((node.route(7), node.route(8)), (None, Some((1, 3))));
@@ -303,11 +265,9 @@ fn s9_5_an_older_ansn_is_ignored() {
 #[test]
 fn s9_5_a_tc_is_forgotten_when_its_validity_is_over() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[6]);
-    node.tc(1, 6, 5, &[7]);
+    node.neighbour(1, &[6]).tc(1, 6, 5, &[7]);
     for second in 1..=14 {
-        node.run(f64::from(second));
-        node.neighbour(1, &[6]);
+        node.run(f64::from(second)).neighbour(1, &[6]);
     }
     assert_eq!(node.route(7), Some((1, 3)));
     node.run(15.1);
@@ -319,10 +279,7 @@ fn s15_1_tc_redundancy_says_what_is_advertised() {
     let advertised = |tc_redundancy| {
         let mut node = Alone::new(&Params { tc_redundancy, ..defaults() });
         for second in 0..6 {
-            node.selector(1);
-            node.neighbour(2, &[5]);
-            node.neighbour(3, &[]);
-            node.run(f64::from(second));
+            node.selector(1).neighbour(2, &[5]).neighbour(3, &[]).run(f64::from(second));
         }
         node.tcs().pop().map(|it| it.2)
     };

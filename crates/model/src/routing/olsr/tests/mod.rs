@@ -102,13 +102,14 @@ impl Alone {
     }
 
     /// Runs until this many seconds after the start.
-    fn run(&mut self, seconds: f64) {
+    fn run(&mut self, seconds: f64) -> &mut Self {
         while self.it.deadline() <= at(seconds) {
             self.cx.now = self.it.deadline();
             self.it.on_timer(&mut self.cx);
             self.collect();
         }
         self.cx.now = at(seconds);
+        self
     }
 
     fn message(&mut self, originator: u32, validity: f64, ttl: u8, content: Content) -> OlsrMessage {
@@ -118,9 +119,10 @@ impl Alone {
     }
 
     /// Gives it a message from a neighbour's interface.
-    fn hear(&mut self, from: u32, message: OlsrMessage) {
+    fn hear(&mut self, from: u32, message: OlsrMessage) -> &mut Self {
         self.numbers += 1;
         self.hear_packet(from, OlsrPacket { sequence: self.numbers, messages: vec![message] });
+        self
     }
 
     fn hear_packet(&mut self, from: u32, packet: OlsrPacket) {
@@ -140,39 +142,45 @@ impl Alone {
         Content::Hello(Arc::new(hello))
     }
 
-    fn hello_with(&mut self, from: u32, willingness: u8, listed: Lists<'_>) {
+    fn hello_with(&mut self, from: u32, willingness: u8, listed: Lists<'_>) -> &mut Self {
         let message = self.message(from, 6.0, 1, Self::hello_content(willingness, listed));
         self.hear(from, message);
+        self
     }
 
-    fn hello(&mut self, from: u32, listed: Lists<'_>) {
+    fn hello(&mut self, from: u32, listed: Lists<'_>) -> &mut Self {
         self.hello_with(from, 3, listed);
+        self
     }
 
     /// A HELLO of a symmetric neighbour that has these neighbours itself.
-    fn neighbour(&mut self, from: u32, others: &[u32]) {
+    fn neighbour(&mut self, from: u32, others: &[u32]) -> &mut Self {
         let mut listed = vec![(0, Symmetric, NeighbourType::Symmetric)];
         listed.extend(others.iter().map(|&it| (it, Symmetric, NeighbourType::Symmetric)));
         self.hello(from, &listed);
+        self
     }
 
     /// A HELLO of a symmetric neighbour that has chosen this node as its relay.
-    fn selector(&mut self, from: u32) {
+    fn selector(&mut self, from: u32) -> &mut Self {
         self.hello(from, &[(0, Symmetric, Mpr)]);
+        self
     }
 
     /// A TC that neighbour `from` passes on.
-    fn tc(&mut self, from: u32, originator: u32, ansn: u16, advertised: &[u32]) {
+    fn tc(&mut self, from: u32, originator: u32, ansn: u16, advertised: &[u32]) -> &mut Self {
         let advertised = advertised.iter().map(|&it| Address(it)).collect();
         let tc = Tc { ansn, advertised, qualities: Vec::new() };
         let message = self.message(originator, 15.0, 200, Content::Tc(Arc::new(tc)));
         self.hear(from, message);
+        self
     }
 
-    fn hna(&mut self, from: u32, gateway: u32, network: &str) {
+    fn hna(&mut self, from: u32, gateway: u32, network: &str) -> &mut Self {
         let content = Content::Hna(Arc::from([network.parse::<Prefix>().expect("a prefix")]));
         let message = self.message(gateway, 15.0, 200, content);
         self.hear(from, message);
+        self
     }
 
     fn route(&self, to: u32) -> Option<(u32, u8)> {

@@ -5,12 +5,8 @@ use super::*;
 #[test]
 fn s6_2_a_hello_lists_a_heard_neighbour_as_asymmetric_and_then_as_symmetric() {
     let mut node = Alone::new(&defaults());
-    node.hello(1, &[]);
-    node.run(2.0);
-    assert_eq!(node.says(1), Some((Asymmetric, Not)));
-    node.hello(1, &[(0, Asymmetric, Not)]);
-    node.run(4.5);
-    assert_eq!(node.says(1), Some((Symmetric, NeighbourType::Symmetric)));
+    assert_eq!(node.hello(1, &[]).run(2.0).says(1), Some((Asymmetric, Not)));
+    assert_eq!(node.hello(1, &[(0, Asymmetric, Not)]).run(4.5).says(1), Some((Symmetric, NeighbourType::Symmetric)));
     assert_eq!(node.says(2), None);
 }
 
@@ -27,33 +23,24 @@ fn s6_2_a_hello_carries_willingness_and_both_times() {
 #[test]
 fn s7_1_1_a_link_works_when_the_neighbour_lists_it_and_not_before() {
     let mut node = Alone::new(&defaults());
-    node.hello(1, &[(5, Symmetric, NeighbourType::Symmetric)]);
-    assert_eq!(node.route(1), None);
-    node.hello(1, &[(0, Asymmetric, Not)]);
-    assert_eq!(node.route(1), Some((1, 1)));
+    assert_eq!(node.hello(1, &[(5, Symmetric, NeighbourType::Symmetric)]).route(1), None);
+    assert_eq!(node.hello(1, &[(0, Asymmetric, Not)]).route(1), Some((1, 1)));
 }
 
 #[test]
 fn s7_1_1_a_link_said_to_be_lost_does_not_work() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[]);
-    assert_eq!(node.route(1), Some((1, 1)));
-    node.hello(1, &[(0, Lost, Not)]);
-    assert_eq!(node.route(1), None);
-    node.run(2.5);
-    assert_eq!(node.says(1), Some((Asymmetric, Not)));
+    assert_eq!(node.neighbour(1, &[]).route(1), Some((1, 1)));
+    assert_eq!(node.hello(1, &[(0, Lost, Not)]).route(1), None);
+    assert_eq!(node.run(2.5).says(1), Some((Asymmetric, Not)));
 }
 
 #[test]
 fn s7_1_1_a_silent_neighbour_is_lost_after_its_validity_and_listed_as_lost_for_as_long_again() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[]);
-    node.run(5.9);
-    assert_eq!(node.route(1), Some((1, 1)));
-    node.run(6.1);
-    assert_eq!(node.route(1), None);
-    node.run(11.5);
-    assert_eq!(node.says(1), Some((Lost, Not)));
+    assert_eq!(node.neighbour(1, &[]).run(5.9).route(1), Some((1, 1)));
+    assert_eq!(node.run(6.1).route(1), None);
+    assert_eq!(node.run(11.5).says(1), Some((Lost, Not)));
     node.run(15.0);
     assert_eq!((node.says(1), node.it.0.links.len(), node.it.0.neighbours.len()), (None, 0, 0));
 }
@@ -61,8 +48,7 @@ fn s7_1_1_a_silent_neighbour_is_lost_after_its_validity_and_listed_as_lost_for_a
 #[test]
 fn s8_1_1_willingness_is_that_of_the_last_hello() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[5]);
-    node.neighbour(2, &[5]);
+    node.neighbour(1, &[5]).neighbour(2, &[5]);
     node.hello_with(2, 6, &[(0, Symmetric, NeighbourType::Symmetric), (5, Symmetric, NeighbourType::Symmetric)]);
     assert_eq!(node.relays(), [2]);
     node.hello_with(2, 1, &[(0, Symmetric, NeighbourType::Symmetric), (5, Symmetric, NeighbourType::Symmetric)]);
@@ -72,17 +58,14 @@ fn s8_1_1_willingness_is_that_of_the_last_hello() {
 #[test]
 fn s8_2_1_only_symmetric_neighbours_tell_of_two_hop_neighbours() {
     let mut node = Alone::new(&defaults());
-    node.hello(1, &[(5, Symmetric, NeighbourType::Symmetric)]);
-    assert_eq!(node.route(5), None);
-    node.neighbour(1, &[5]);
-    assert_eq!(node.route(5), Some((1, 2)));
+    assert_eq!(node.hello(1, &[(5, Symmetric, NeighbourType::Symmetric)]).route(5), None);
+    assert_eq!(node.neighbour(1, &[5]).route(5), Some((1, 2)));
 }
 
 #[test]
 fn s8_2_1_what_a_neighbour_lists_as_no_neighbour_is_no_two_hop_neighbour() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[5]);
-    assert_eq!(node.route(5), Some((1, 2)));
+    assert_eq!(node.neighbour(1, &[5]).route(5), Some((1, 2)));
     node.hello(1, &[(0, Symmetric, NeighbourType::Symmetric), (5, Asymmetric, Not)]);
     assert_eq!((node.route(5), node.route(1)), (None, Some((1, 1))));
 }
@@ -98,9 +81,7 @@ fn s8_2_1_this_node_is_not_its_own_two_hop_neighbour() {
 #[test]
 fn s8_3_1_the_only_way_to_a_two_hop_neighbour_is_an_mpr() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[5, 6, 7]);
-    node.neighbour(2, &[5, 6, 8]);
-    node.neighbour(3, &[5, 6, 7]);
+    node.neighbour(1, &[5, 6, 7]).neighbour(2, &[5, 6, 8]).neighbour(3, &[5, 6, 7]);
     assert!(node.relays().contains(&2), "only 2 leads to 8");
     assert_eq!(node.relays().len(), 2);
 }
@@ -108,9 +89,7 @@ fn s8_3_1_the_only_way_to_a_two_hop_neighbour_is_an_mpr() {
 #[test]
 fn s8_3_1_a_neighbour_that_is_always_willing_is_an_mpr_even_if_it_covers_nothing() {
     let mut node = Alone::new(&defaults());
-    node.hello_with(1, 7, &[(0, Symmetric, NeighbourType::Symmetric)]);
-    node.neighbour(2, &[5]);
-    assert_eq!(node.relays(), [1, 2]);
+    assert_eq!(node.hello_with(1, 7, &[(0, Symmetric, NeighbourType::Symmetric)]).neighbour(2, &[5]).relays(), [1, 2]);
 }
 
 #[test]
@@ -124,18 +103,13 @@ fn s8_3_1_a_neighbour_that_is_never_willing_is_no_mpr_and_no_way_to_others() {
 #[test]
 fn s8_3_1_symmetric_neighbours_need_no_cover() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[2]);
-    node.neighbour(2, &[1]);
-    assert_eq!(node.relays(), [0_u32; 0]);
+    assert_eq!(node.neighbour(1, &[2]).neighbour(2, &[1]).relays(), [0_u32; 0]);
 }
 
 #[test]
 fn s8_3_1_of_equally_willing_neighbours_the_one_that_covers_most_is_taken() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[5, 6]);
-    node.neighbour(2, &[5, 6, 7]);
-    node.neighbour(3, &[7]);
-    assert_eq!(node.relays(), [2]);
+    assert_eq!(node.neighbour(1, &[5, 6]).neighbour(2, &[5, 6, 7]).neighbour(3, &[7]).relays(), [2]);
 }
 
 #[test]
@@ -159,13 +133,11 @@ fn s8_4_1_a_hello_that_lists_this_node_as_mpr_makes_a_selector_for_its_validity(
 #[test]
 fn s8_5_the_node_learns_who_has_chosen_it_and_whose_choice_ends_with_the_link() {
     let mut node = Alone::new(&Params { link_layer_notification: true, ..defaults() });
-    node.selector(1);
-    node.neighbour(2, &[]);
+    node.selector(1).neighbour(2, &[]);
     node.collect();
     let validity = Span::from_secs(6);
     assert_eq!(node.chosen, [(1, at(0.0) + validity)], "the other one has not");
-    node.run(2.0);
-    node.selector(1);
+    node.run(2.0).selector(1);
     node.collect();
     assert_eq!(node.chosen[1..], [(1, at(2.0) + validity)]);
     let packet = datagram(&mut node.cx, Address(0), Address(1));
@@ -180,8 +152,7 @@ fn s8_4_1_a_selector_that_chooses_others_is_one_until_its_time_ends() {
     let mut node = Alone::new(&defaults());
     node.selector(1);
     for seconds in [2.0, 4.0, 5.9] {
-        node.run(seconds);
-        node.neighbour(1, &[]);
+        node.run(seconds).neighbour(1, &[]);
     }
     assert!(node.it.0.neighbours[0].selector_until > node.cx.now, "only time or a broken link ends it");
     node.run(6.1);
@@ -217,9 +188,7 @@ fn s8_5_what_a_lost_neighbour_has_told_of_others_is_forgotten() {
 fn s13_a_failure_of_the_link_layer_makes_a_link_lost() {
     for notified in [true, false] {
         let mut node = Alone::new(&Params { link_layer_notification: notified, ..defaults() });
-        node.neighbour(1, &[5]);
-        node.neighbour(2, &[5]);
-        assert_eq!(node.send(5), Some(1));
+        assert_eq!(node.neighbour(1, &[5]).neighbour(2, &[5]).send(5), Some(1));
         let packet = datagram(&mut node.cx, Address(0), Address(5));
         node.it.on_link_failure(packet, Address(1), DropReason::RetryLimit, &mut node.cx);
         if !notified {
@@ -230,8 +199,7 @@ fn s13_a_failure_of_the_link_layer_makes_a_link_lost() {
         assert!(node.cx.actions.iter().any(|it| matches!(it, Action::TakeBack { next_hop: Address(1), .. })));
         node.cx.actions.clear();
         assert_eq!((node.route(1), node.route(5)), (Some((2, 3)), Some((2, 2))).min((None, Some((2, 2)))));
-        node.run(2.5);
-        assert_eq!(node.says(1), Some((Lost, Not)));
+        assert_eq!(node.run(2.5).says(1), Some((Lost, Not)));
     }
 }
 
@@ -252,17 +220,14 @@ fn s14_with_hysteresis_a_link_is_used_after_several_packets_and_lost_after_sever
     // One loss and one packet: 0.4375, 0.71875. Three losses: below 0.3, although a packet follows.
     assert!(say(&mut node, 2), "a link is lost later than it is accepted");
     assert!(!say(&mut node, 4));
-    node.run(2.5);
-    assert_eq!(node.says(1), Some((Lost, Not)));
+    assert_eq!(node.run(2.5).says(1), Some((Lost, Not)));
     assert_eq!([1, 1].map(|gap| say(&mut node, gap)), [false, true], "0.77 and 0.89");
 }
 
 #[test]
 fn s14_2_a_pending_link_is_not_listed() {
     let mut node = Alone::new(&Params { hysteresis: true, ..defaults() });
-    node.hello(1, &[]);
-    node.run(2.5);
-    assert_eq!(node.says(1), None);
+    assert_eq!(node.hello(1, &[]).run(2.5).says(1), None);
 }
 
 #[test]
@@ -270,8 +235,7 @@ fn s14_3_a_pending_link_of_low_quality_is_listed_as_lost() {
     let mut node = Alone::new(&Params { hysteresis: true, ..defaults() });
     node.hello(1, &[]);
     // The HELLO that is missing at 3 s makes 0.25 of 0.5.
-    node.run(4.9);
-    assert_eq!(node.says(1), Some((Lost, Not)));
+    assert_eq!(node.run(4.9).says(1), Some((Lost, Not)));
     // L_LOST_LINK_time is L_time at most, with which the tuple goes.
     node.run(8.5);
     assert_eq!((node.says(1), node.it.0.links.len()), (None, 0));
@@ -302,8 +266,7 @@ fn s14_3_hellos_that_stay_away_are_losses() {
         let message = node.message(1, 6.0, 1, content);
         node.hear_packet(1, OlsrPacket { sequence: number, messages: vec![message] });
     }
-    node.run(2.9);
-    assert!(node.route(1).is_some());
+    assert!(node.run(2.9).route(1).is_some());
     node.run(5.1);
     // Missing at 3 s and at 5 s: from 0.94 to 0.23.
     assert!(node.route(1).is_none());

@@ -110,10 +110,7 @@ fn a_known_link_costs_few_bytes_among_a_thousand_nodes() {
 #[test]
 fn s10_a_nearer_way_is_taken_as_soon_as_it_is_known() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[6]);
-    node.tc(1, 6, 1, &[7]);
-    node.tc(1, 7, 1, &[8]);
-    assert_eq!(node.send(8), Some(1));
+    assert_eq!(node.neighbour(1, &[6]).tc(1, 6, 1, &[7]).tc(1, 7, 1, &[8]).send(8), Some(1));
     assert_eq!(node.route(8), Some((1, 4)));
     node.neighbour(2, &[7]);
     assert_eq!((node.send(8), node.route(8)), (Some(2), Some((2, 3))));
@@ -124,25 +121,17 @@ fn s10_a_nearer_way_is_taken_as_soon_as_it_is_known() {
 #[test]
 fn s10_the_links_in_tcs_are_used_in_one_direction() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[6]);
-    node.tc(1, 7, 1, &[6]);
-    assert_eq!(node.route(7), None);
-    node.tc(1, 6, 1, &[7]);
-    assert_eq!(node.route(7), Some((1, 3)));
+    assert_eq!(node.neighbour(1, &[6]).tc(1, 7, 1, &[6]).route(7), None);
+    assert_eq!(node.tc(1, 6, 1, &[7]).route(7), Some((1, 3)));
 }
 
 #[test]
 fn routes_in_use_are_announced_when_they_change_or_end() {
     let mut node = Alone::new(&defaults());
-    node.neighbour(1, &[6]);
-    node.neighbour(2, &[]);
+    node.neighbour(1, &[6]).neighbour(2, &[]);
     assert_eq!(node.changes, [], "a route that is not used is not announced");
     assert_eq!(node.send(6), Some(1));
-    node.neighbour(1, &[]);
-    node.neighbour(2, &[6]);
-    node.run(0.2);
-    node.neighbour(2, &[]);
-    node.run(0.4);
+    node.neighbour(1, &[]).neighbour(2, &[6]).run(0.2).neighbour(2, &[]).run(0.4);
     let found: Vec<_> = node.changes.iter().map(|it| (it.destination.0, it.route.map(|it| (it.0.0, it.1)))).collect();
     assert_eq!(found, [(6, Some((1, 2))), (6, Some((2, 2))), (6, None)]);
 }
@@ -161,8 +150,7 @@ fn packets_go_along_a_chain_and_go_round_when_it_breaks() {
     let mut net = network(&defaults(), 7).chained(&[0, 1, 2, 3]).chained(&[0, 4, 5, 6, 3]).after(20_000);
     net.send_until(0, 3, 21_000);
     assert_eq!((net.arrived.len(), net.route(0, 3)), (1, Some((1, 3))));
-    net.part(1, 2);
-    net.run_until(45_000);
+    net.part(1, 2).run_until(45_000);
     net.send_until(0, 3, 46_000);
     assert_eq!((net.arrived.len(), net.route(0, 3)), (2, Some((4, 4))));
     net.check_account();
@@ -192,9 +180,7 @@ fn etx_takes_two_good_links_instead_of_one_bad_link() {
     }
     assert_eq!((node.route(1), node.route(2)), (Some((1, 1)), Some((1, 2))));
     let mut hops = Alone::new(&defaults());
-    hops.neighbour(1, &[2]);
-    hops.neighbour(2, &[1]);
-    assert_eq!(hops.route(2), Some((2, 1)));
+    assert_eq!(hops.neighbour(1, &[2]).neighbour(2, &[1]).route(2), Some((2, 1)));
 }
 
 #[test]
@@ -215,6 +201,5 @@ fn s10_an_interface_of_a_neighbour_is_reached_before_a_mid_names_it() {
     node.hear(11, message);
     assert_eq!((node.route(1), node.route(11)), (Some((11, 1)), Some((11, 1))));
     assert_eq!(node.send(11), Some(11));
-    node.run(6.1);
-    assert_eq!(node.route(11), None);
+    assert_eq!(node.run(6.1).route(11), None);
 }

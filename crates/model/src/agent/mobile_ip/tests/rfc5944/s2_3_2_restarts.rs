@@ -34,8 +34,7 @@ fn s2_3_2_a_foreign_agent_forgets_its_visitors_and_what_leads_to_them() {
 #[test]
 fn s2_3_2_a_foreign_agent_forgets_requests_without_a_reply() {
     let mut agent = Lone::foreign_with(100_000, restart(), |_| {});
-    agent.until(9.0);
-    agent.hears(Message::Request(request(9)), MH, MH);
+    agent.at(9.0).hears(Message::Request(request(9)), MH, MH);
     assert!(agent.until(30.0).is_empty(), "no denial with code 78");
     assert!(agent.hears(Message::Reply(reply(&request(9), Code::ACCEPTED)), HA, HA).is_empty());
     assert!(agent.agent.visitors().is_empty());
@@ -59,8 +58,7 @@ fn s2_3_2_a_home_agent_forgets_its_bindings_with_their_tunnels_and_proxies() {
 fn s2_3_2_an_agent_that_does_not_run_is_silent_and_takes_nothing() {
     let orders = ordered(|orders, during| orders.stops.push(during));
     let mut agent = Lone::foreign_with(0, orders, |_| {});
-    agent.until(15.0);
-    assert!(agent.hears(Message::Solicitation, MH, MH).is_empty());
+    assert!(agent.at(15.0).hears(Message::Solicitation, MH, MH).is_empty());
     assert!(agent.hears(Message::Request(request(15)), MH, MH).is_empty());
     assert_eq!(agent.untaken(), 1, "the request is accounted for");
     let sent = agent.until(20.0);

@@ -120,8 +120,7 @@ fn s2_4_2_1_a_host_keeps_its_agent_until_the_lifetime_ends() {
     host.hears(Message::Advertisement(advertisement(FA, 0)), FA, FA);
     host.hears(Message::Advertisement(advertisement(OTHER, 0)), OTHER, OTHER);
     assert_eq!(host.agent.current(), Some(FA));
-    host.until(2.0);
-    host.hears(Message::Advertisement(advertisement(OTHER, 1)), OTHER, OTHER);
+    host.at(2.0).hears(Message::Advertisement(advertisement(OTHER, 1)), OTHER, OTHER);
     host.until(2.999);
     assert_eq!(host.agent.current(), Some(FA));
     // Then it registers with another one whose advertisement is still valid.
@@ -182,8 +181,7 @@ fn s2_3_2_a_host_registers_again_with_an_agent_that_has_restarted() {
         let sent = host.hears(Message::Advertisement(advertisement(FA, last)), FA, FA);
         let answer = reply(&sent[0].request(), Code::ACCEPTED);
         host.hears(Message::Reply(answer), FA, FA);
-        host.until(1.0);
-        let sent = host.hears(Message::Advertisement(advertisement(FA, next)), FA, FA);
+        let sent = host.at(1.0).hears(Message::Advertisement(advertisement(FA, next)), FA, FA);
         assert_eq!(!sent.is_empty(), again, "{next} after {last}");
     }
 }

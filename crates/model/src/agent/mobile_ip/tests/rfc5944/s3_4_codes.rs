@@ -5,8 +5,7 @@ use super::super::*;
 /// What a foreign agent with these orders answers to a request at this second.
 fn by_foreign(seconds: u64, orders: Orders, change: impl FnOnce(&mut Params), request: Request) -> SentMessage {
     let mut agent = Lone::foreign_with(100_000, orders, change);
-    agent.until(seconds as f64);
-    let sent = agent.hears(Message::Request(request), request.home, request.home);
+    let sent = agent.at(seconds as f64).hears(Message::Request(request), request.home, request.home);
     assert_eq!(sent.len(), 1);
     sent[0]
 }
@@ -20,8 +19,7 @@ fn denied(seconds: u64, orders: Orders, change: impl FnOnce(&mut Params), reques
 /// What a home agent with these orders answers to a request of a foreign agent.
 fn by_home(seconds: u64, orders: Orders, change: impl FnOnce(&mut Params), request: Request) -> Reply {
     let mut agent = Lone::home_with(orders, change);
-    agent.until(seconds as f64);
-    agent.hears(Message::Request(request), FA, FA)[0].reply()
+    agent.at(seconds as f64).hears(Message::Request(request), FA, FA)[0].reply()
 }
 
 /// What a foreign agent sends to the host when it gets this reply of the home agent; nobody becomes a visitor.

@@ -127,8 +127,7 @@ fn s3_6_1_2_a_host_that_has_never_been_away_asks_for_nothing_at_home() {
 #[test]
 fn s3_6_2_2_a_host_counts_the_lifetime_from_its_request_on() {
     let (mut host, request) = asking();
-    host.until(0.75);
-    host.hears(Message::Reply(Reply { lifetime: 40, ..reply(&request, Code::ACCEPTED) }), FA, FA);
+    host.at(0.75).hears(Message::Reply(Reply { lifetime: 40, ..reply(&request, Code::ACCEPTED) }), FA, FA);
     let of = |seconds| Time::ZERO + Span::from_secs(seconds);
     assert_eq!(host.agent.registration().map(|it| (it.until, it.renew)), Some((of(40), of(36))));
 }

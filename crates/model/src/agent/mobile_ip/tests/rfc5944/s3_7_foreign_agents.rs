@@ -63,8 +63,7 @@ fn s3_7_2_2_a_full_agent_refuses_with_66_but_serves_those_it_has() {
     let other = Request { home: STRANGER, ..request(0) };
     let sent = agent.hears(Message::Request(other), STRANGER, STRANGER);
     assert_eq!((sent[0].reply().code, sent[0].to), (Code::FA_RESOURCES, STRANGER));
-    agent.until(1.0);
-    assert_eq!(agent.hears(Message::Request(request(1)), MH, MH)[0].to, HA, "a renewal is passed on");
+    assert_eq!(agent.at(1.0).hears(Message::Request(request(1)), MH, MH)[0].to, HA, "a renewal is passed on");
 }
 
 #[test]
@@ -118,8 +117,7 @@ fn s3_7_3_1_a_reply_that_answers_nothing_is_ignored() {
 #[test]
 fn s3_7_3_2_a_refusal_of_the_home_agent_is_passed_on_and_changes_nothing() {
     let mut agent = with_visitor();
-    agent.until(1.0);
-    agent.hears(Message::Request(request(1)), MH, MH);
+    agent.at(1.0).hears(Message::Request(request(1)), MH, MH);
     let refusal = reply(&request(1), Code::HA_MOBILE_AUTHENTICATION);
     assert_eq!(agent.hears(Message::Reply(refusal), HA, HA)[0].message, Message::Reply(refusal));
     assert_eq!(agent.agent.visitors()[0].until, Time::ZERO + Span::from_secs(300));
@@ -142,8 +140,7 @@ fn s3_7_2_2_of_two_requests_the_later_one_waits_for_its_reply() {
     let first = request(0);
     let second = Request { identification: identification(0, 78), ..first };
     agent.hears(Message::Request(first), MH, MH);
-    agent.until(1.0);
-    agent.hears(Message::Request(second), MH, MH);
+    agent.at(1.0).hears(Message::Request(second), MH, MH);
     assert!(agent.hears(Message::Reply(reply(&first, Code::ACCEPTED)), HA, HA).is_empty());
     assert_eq!(agent.hears(Message::Reply(reply(&second, Code::ACCEPTED)), HA, HA).len(), 1);
 }

@@ -67,8 +67,7 @@ fn s3_8_2_1_encapsulations_that_are_not_there_are_refused() {
 fn s5_7_1_a_request_is_not_accepted_twice() {
     let mut agent = Lone::home(|_| {});
     assert_eq!(agent.hears(Message::Request(request(0)), FA, FA)[0].reply().code, Code::ACCEPTED);
-    agent.until(3.0);
-    let again = agent.hears(Message::Request(request(0)), FA, FA)[0].reply();
+    let again = agent.at(3.0).hears(Message::Request(request(0)), FA, FA)[0].reply();
     assert_eq!(again.code, Code::HA_IDENTIFICATION);
     // The agent's clock, and the lower half of the request.
     assert_eq!(again.identification, identification(3, 77));
@@ -82,8 +81,7 @@ fn s5_7_1_clocks_may_differ_by_seven_seconds() {
         assert_eq!(agent.hears(Message::Request(request(seconds)), FA, FA)[0].reply().code, expected, "{seconds} s");
     }
     let mut agent = Lone::home(|_| {});
-    agent.until(100.0);
-    let late = agent.hears(Message::Request(request(108)), FA, FA)[0].reply();
+    let late = agent.at(100.0).hears(Message::Request(request(108)), FA, FA)[0].reply();
     assert_eq!(late.code, Code::HA_IDENTIFICATION);
 }
 
@@ -112,8 +110,7 @@ fn s3_8_1_a_binding_leads_into_a_tunnel_and_ends_with_its_lifetime() {
 fn s3_8_2_2_a_renewal_goes_on_with_the_tunnel() {
     let mut agent = Lone::home(|_| {});
     agent.hears(Message::Request(Request { lifetime: 10, ..request(0) }), FA, FA);
-    agent.until(9.0);
-    agent.hears(Message::Request(Request { lifetime: 10, ..request(9) }), FA, FA);
+    agent.at(9.0).hears(Message::Request(Request { lifetime: 10, ..request(9) }), FA, FA);
     agent.until(18.0);
     assert_eq!(agent.agent.bindings().len(), 1);
     let begun = agent.events.iter().filter(|it| matches!(it, MobileChange::TunnelBegun { .. })).count();
@@ -125,8 +122,7 @@ fn s3_8_2_2_a_renewal_goes_on_with_the_tunnel() {
 fn s3_8_2_2_a_new_care_of_address_replaces_the_one_before() {
     let mut agent = Lone::home(|_| {});
     agent.hears(Message::Request(request(0)), FA, FA);
-    agent.until(1.0);
-    agent.hears(Message::Request(Request { care_of: OTHER, ..request(1) }), OTHER, OTHER);
+    agent.at(1.0).hears(Message::Request(Request { care_of: OTHER, ..request(1) }), OTHER, OTHER);
     let bindings: Vec<Address> = agent.agent.bindings().iter().map(|it| it.care_of).collect();
     assert_eq!(bindings, [OTHER]);
     assert_eq!(agent.way_to(MH), Some(WayChange::Only(Way::Into { to: OTHER, form: Form::IpInIp })));
@@ -137,8 +133,7 @@ fn with_two(most: u32) -> Lone {
     let mut agent = Lone::home(|it| it.most_bindings = most);
     let both = |care_of, seconds| Request { flags: RequestFlags::SIMULTANEOUS, care_of, ..request(seconds) };
     agent.hears(Message::Request(both(FA, 0)), FA, FA);
-    agent.until(1.0);
-    agent.hears(Message::Request(both(OTHER, 1)), OTHER, OTHER);
+    agent.at(1.0).hears(Message::Request(both(OTHER, 1)), OTHER, OTHER);
     agent
 }
 
@@ -152,8 +147,7 @@ fn s3_8_2_2_simultaneous_bindings_are_kept_beside_each_other() {
 #[test]
 fn s3_8_2_2_one_binding_of_several_can_be_ended() {
     let mut agent = with_two(3);
-    agent.until(2.0);
-    agent.hears(Message::Request(Request { lifetime: 0, ..request(2) }), FA, FA);
+    agent.at(2.0).hears(Message::Request(Request { lifetime: 0, ..request(2) }), FA, FA);
     let bindings: Vec<Address> = agent.agent.bindings().iter().map(|it| it.care_of).collect();
     assert_eq!(bindings, [OTHER]);
     assert_eq!(agent.way_to(MH), Some(WayChange::Not(Way::Into { to: FA, form: Form::IpInIp })));
@@ -207,10 +201,8 @@ fn s3_5_4_a_registration_that_is_ended_needs_no_authenticator_of_the_foreign_age
 fn s4_6_the_agent_answers_for_the_absent_host_and_no_longer_when_it_is_back() {
     let mut agent = Lone::home(|_| {});
     agent.hears(Message::Request(request(0)), FA, FA);
-    agent.until(1.0);
-    agent.hears(Message::Request(request(1)), FA, FA);
+    agent.at(1.0).hears(Message::Request(request(1)), FA, FA);
     assert_eq!(agent.proxies, [(MH, true)]);
-    agent.until(2.0);
-    agent.hears(Message::Request(Request { lifetime: 0, care_of: MH, ..request(2) }), MH, MH);
+    agent.at(2.0).hears(Message::Request(Request { lifetime: 0, care_of: MH, ..request(2) }), MH, MH);
     assert_eq!(agent.proxies, [(MH, true), (MH, false)]);
 }

@@ -6,11 +6,8 @@ use super::*;
 /// then 5 through 4, so that node 2's route back to node 0 leads through 4.
 fn two_ways(params: &Params) -> Network {
     let mut net = network(6, params).chained(&[0, 1, 2, 3]).chained(&[0, 4, 2, 5]);
-    net.part(0, 4);
-    net.send_until(0, 3, 1_000);
-    net.join(0, 4);
-    net.part(0, 1);
-    net.send_until(0, 5, 2_000);
+    net.part(0, 4).send_until(0, 3, 1_000);
+    net.join(0, 4).part(0, 1).send_until(0, 5, 2_000);
     net.join(0, 1);
     assert_eq!((net.route(0, 3), net.route(0, 5), net.route(2, 0)), (Some((1, 3)), Some((4, 3)), Some((4, 2))));
     net

@@ -73,8 +73,7 @@ fn s6_12_other_routes_over_a_link_in_repair_are_repaired_when_they_are_needed() 
     net.send(0, 3);
     net.send_until(0, 2, 1_000);
     net.chain(&[1, 4, 2]);
-    net.part(1, 2);
-    net.send_until(0, 3, 1_200);
+    net.part(1, 2).send_until(0, 3, 1_200);
     assert_eq!(net.said("1>0 RERR 2").len(), 0);
     assert_eq!((net.route(1, 3), net.route(1, 2)), (Some((4, 3)), None));
     let packet = net.send_until(0, 2, 1_400);
@@ -111,8 +110,7 @@ fn s6_12_a_repair_leaves_what_is_too_far_to_the_sources() {
 fn s6_12_a_packet_that_waits_for_a_repair_is_not_unreachable() {
     let mut net = chain(4, &Params { local_repair: true, ..quiet() });
     net.send_segment(0, 3);
-    net.run_until(1_000);
-    net.part(2, 3);
+    net.at(1_000).part(2, 3);
     net.talk.clear();
     net.send_segment(0, 3);
     assert_eq!(net.at(1_013).said("2>* RREQ").len(), 1, "the repair is under way");
@@ -128,8 +126,7 @@ fn s6_12_the_flag_of_a_route_left_to_be_repaired_ends_for_good() {
     let mut net = network(5, &Params { local_repair: true, ..quiet() }).chained(&[0, 1, 2, 3]).chained(&[2, 4]);
     net.send_until(0, 4, 1_000);
     net.send_until(0, 3, 2_000);
-    net.part(1, 2);
-    net.send_until(0, 3, 6_000);
+    net.part(1, 2).send_until(0, 3, 6_000);
     net.talk.clear();
     net.lost.push("1>0 RERR 4/".to_owned());
     net.send_until(0, 4, 6_100);

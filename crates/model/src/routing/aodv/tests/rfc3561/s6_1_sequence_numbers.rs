@@ -14,8 +14,7 @@ fn s6_1_the_number_of_a_neighbour_that_is_only_heard_does_not_grow() {
         assert_eq!(net.route(0, 8), Some((8, 1)), "a neighbour, whatever its number");
         net.talk.clear();
         let asked = Request { originator: Address(7), destination: Address(8), id: second as u32, ..request() };
-        net.inject(7, 0, 5, wrap(AodvMessage::Request(asked)));
-        net.run_until(1_000 * second + 100);
+        net.inject(7, 0, 5, wrap(AodvMessage::Request(asked))).run_until(1_000 * second + 100);
         assert_eq!(net.said("RREP").len(), 0, "a route without a number of its own is not offered to others");
         assert_eq!(net.said("0>* RREQ").len(), 1);
     }

@@ -5,8 +5,7 @@ use super::*;
 #[test]
 fn s6_5_a_request_leaves_reverse_routes_that_live_as_long_as_a_reply_may_take() {
     let mut net = chain(4, &quiet());
-    net.part(2, 3);
-    net.send_until(0, 9, 300);
+    net.part(2, 3).send_until(0, 9, 300);
     assert_eq!(net.route(1, 0), Some((0, 1)));
     assert_eq!(net.route(2, 0), Some((1, 2)), "§6.5: the sender of the request is the next hop back");
     // 2 * NET_TRAVERSAL_TIME - 2 * 2 hops * NODE_TRAVERSAL_TIME after the last flood, which reached node 2 at 4722 ms.
@@ -39,8 +38,7 @@ fn s6_5_a_request_at_the_end_of_its_ring_stops() {
 #[test]
 fn s6_5_a_request_of_its_own_tells_a_node_of_its_neighbour() {
     let mut net = chain(2, &quiet());
-    net.part(0, 1);
-    net.send_until(0, 9, 100);
+    net.part(0, 1).send_until(0, 9, 100);
     assert_eq!(net.route(0, 1), None);
     net.inject(1, 0, 1, wrap(AodvMessage::Request(Request { originator: Address(0), hops: 1, ..request() })));
     assert_eq!(net.route(0, 1), Some((1, 1)), "§6.5, first paragraph");
@@ -55,8 +53,7 @@ fn s6_5_a_request_goes_on_with_the_greatest_number_known() {
     for (id, asked, passed_on) in [(1, 7, 21), (2, 30, 30)] {
         net.talk.clear();
         let request = Request { id, unknown_sequence: false, destination_sequence: asked, ..request() };
-        net.inject(1, 0, 5, wrap(AodvMessage::Request(request)));
-        net.run_until(8_000 + 100 * u64::from(id));
+        net.inject(1, 0, 5, wrap(AodvMessage::Request(request))).run_until(8_000 + 100 * u64::from(id));
         assert_eq!(net.said(&format!("hops to 9/{passed_on} ")).len(), 1, "{:?}", net.talk);
     }
 }

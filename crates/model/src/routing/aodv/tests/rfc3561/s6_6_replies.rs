@@ -22,12 +22,10 @@ fn s6_6_1_a_destination_answers_with_the_number_that_the_request_needs() {
 fn s6_6_2_a_node_on_the_way_answers_if_its_route_is_fresh_and_it_may() {
     let answered = |change: &dyn Fn(&mut Request)| {
         let mut net = alone(&quiet());
-        net.inject(5, 0, 5, wrap(AodvMessage::Reply(Reply { originator: Address(0), ..reply() })));
-        net.run_until(1_000);
+        net.inject(5, 0, 5, wrap(AodvMessage::Reply(Reply { originator: Address(0), ..reply() }))).run_until(1_000);
         let mut request = request();
         change(&mut request);
-        net.inject(1, 0, 5, wrap(AodvMessage::Request(request)));
-        net.run_until(1_000);
+        net.inject(1, 0, 5, wrap(AodvMessage::Request(request))).run_until(1_000);
         net.talk.join("\n")
     };
     let reply = "1000 0>1 RREP 2 hops to 9/20 for 8 life 5 s [] ttl 35 48 B";

@@ -25,8 +25,7 @@ fn s6_7_a_discovery_over_three_hops() {
 #[test]
 fn s6_7_a_reply_about_a_neighbour_whose_link_was_broken_goes_on() {
     let mut net = chain(3, &quiet()).having_sent(0, 2, 1_000);
-    net.part(1, 2);
-    net.send_until(0, 2, 2_000);
+    net.part(1, 2).send_until(0, 2, 2_000);
     assert_eq!((net.route(0, 2), net.route(1, 2)), (None, None));
     net.join(1, 2);
     net.talk.clear();
@@ -40,8 +39,7 @@ fn s6_7_a_reply_about_a_neighbour_whose_link_was_broken_goes_on() {
 #[test]
 fn s6_7_a_reply_of_a_neighbour_that_was_only_heard_since_its_link_broke_goes_on() {
     let mut net = network(4, &quiet()).chained(&[0, 1, 2, 3]).having_sent(0, 2, 1_000);
-    net.part(1, 2);
-    net.send_until(0, 2, 2_000);
+    net.part(1, 2).send_until(0, 2, 2_000);
     net.join(1, 2);
     // Node 2 passes on the request of another: node 1 hears that it is there, and not which number it has.
     net.send_until(3, 0, 2_200);
@@ -99,8 +97,7 @@ fn s6_7_the_node_to_which_a_reply_goes_uses_the_route() {
     let mut net = network(8, &quiet()).chained(&[5, 0, 6]).chained(&[0, 7]);
     net.inject(5, 0, 1, wrap(AodvMessage::Reply(Reply { originator: Address(0), hops: 0, ..reply() })));
     let later = Request { id: 2, originator_sequence: 6, destination: Address(11), ..request() };
-    net.inject(7, 0, 5, wrap(AodvMessage::Request(later)));
-    net.inject(6, 0, 5, wrap(AodvMessage::Request(request())));
+    net.inject(7, 0, 5, wrap(AodvMessage::Request(later))).inject(6, 0, 5, wrap(AodvMessage::Request(request())));
     net.run_until(100);
     assert_eq!(net.said("0>7 RREP 1 hops to 9/20 for 8").len(), 1, "{:?}", net.talk);
     net.inject(5, 0, 1, wrap(AodvMessage::Error(RouteError { no_delete: false, unreachable: vec![(Address(9), 21)] })));
