@@ -11,7 +11,7 @@ use hopyard_model::mobility::{self, Position, random_waypoint, waypoints};
 use hopyard_model::observe::{PacketEvent, Path, PathEnd, Probe};
 use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Watch, World};
+use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch, World};
 use hopyard_model::{app, mac, phy, routing};
 
 /// How often a network is looked at.
@@ -114,7 +114,16 @@ pub fn leaving_node(profile: &str, leaves_ms: u64, interval_ms: u64) -> Spec {
 }
 
 fn datagrams(from: u32, to: u32, start: Time, cbr: app::cbr::Params) -> FlowSpec {
-    FlowSpec { start, ..crate::common::udp_flow(NodeId(from), NodeId(to), app::Config::Cbr(cbr.into())) }
+    FlowSpec {
+        from: NodeId(from),
+        to: NodeId(to),
+        start,
+        stop: Time::NEVER,
+        traffic: app::Config::Cbr(cbr.into()),
+        label: String::new(),
+        transport: Transport::Udp,
+        dscp: 0,
+    }
 }
 
 /// What was seen in a network.
