@@ -33,7 +33,7 @@ pub use self::counters::{ReceiverCounters, SenderCounters};
 pub use self::ecn::Ecn;
 pub use self::header::header_bytes;
 pub(crate) use self::header::{dsack, is_earlier, milliseconds};
-pub(crate) use self::intake::{Beside, Intake, Placed};
+pub(crate) use self::intake::{Intake, Placed};
 pub use self::params::{Close, Connect, EchoCopies, Habits, IdleRestart, Params, Reader, RecoveryExit};
 pub(crate) use self::peer::{Peer, Persist, Stage};
 pub use self::phases::{Phase, Phases, Work};

@@ -26,14 +26,6 @@ impl Core {
         }
     }
 
-    /// Losses until now do not count in the next sample.
-    pub(crate) fn forget_losses(&mut self) {
-        if let Some(sampler) = &mut self.sampler {
-            sampler.newly_lost(self.lost);
-            sampler.lost_segment();
-        }
-    }
-
     /// Records for the delivery rate that the segment at `index`, or a new one after the last, is sent at a time.
     #[inline]
     pub(crate) fn stamp(&mut self, index: usize, now: Time) {

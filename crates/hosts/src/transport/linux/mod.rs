@@ -21,5 +21,5 @@ mod state;
 mod writing;
 
 pub use self::params::{Params, ReceiveWindow, SendBufferSize, Timers};
-pub(crate) use self::receiver::Receiver;
+pub(crate) use self::receiver::{Beside, Receiver};
 pub(crate) use self::sender::Sender;

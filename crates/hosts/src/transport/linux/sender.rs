@@ -5,6 +5,7 @@ use hopyard_engine::{Span, Time};
 use super::idle;
 use super::outdated::Outdated;
 use super::pacing::Pacing;
+use super::receiver::Beside;
 use super::recovery::Recovery;
 use super::send_buffer::Written;
 use super::small_queue::{SmallQueue, assumed_rate};
@@ -384,6 +385,12 @@ impl Sender {
         self.recovery.reordering()
     }
 
+    /// The sender's part in the decisions of the receiver at its end.
+    pub(crate) fn beside(&self) -> Beside {
+        let core = &self.tcp.core;
+        Beside { round_trip: core.rtt.srtt(), timeout: core.rtt.timeout(), closed: core.fin_sent }
+    }
+
     /// Whether the application has written everything that it wanted to.
     pub(crate) fn has_written_all(&self) -> bool {
         self.tcp.buffer.is_done()
@@ -475,7 +482,7 @@ impl SendingEnd for Sender {
             return;
         }
         self.tcp.thaw();
-        self.tcp.core.reports_mark = header.flags.ece;
+        self.tcp.reports_mark = header.flags.ece;
         self.tcp.core.count_ack();
         self.tcp.note_duplicate(header);
         if header.ack >= self.tcp.core.una() {

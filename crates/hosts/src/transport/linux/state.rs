@@ -25,6 +25,8 @@ pub struct State {
     pub departs: Time,
     /// Segments that leave together, if the congestion control sets the rate.
     pub quantum: Option<u32>,
+    /// The acknowledgement at hand reports a mark.
+    pub reports_mark: bool,
     /// The duplicate that the acknowledgement at hand reports, as far as a retransmission explains it, and how many
     /// segments were reported so.
     pub spurious: Option<(u64, u64)>,
@@ -48,6 +50,7 @@ impl State {
             last_sent: Time::ZERO,
             departs: Time::ZERO,
             quantum: None,
+            reports_mark: false,
             spurious: None,
             spurious_segments: 0,
             core,

@@ -12,7 +12,7 @@ pub use self::shown::SenderState;
 use super::config::Config;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{CongestionControl, Controller};
-use crate::transport::connection::{Beside, Core, Habits, Params, Parts, Peer, SendingEnd};
+use crate::transport::connection::{Core, Habits, Params, Parts, Peer, SendingEnd};
 use crate::transport::linux;
 use crate::transport::notice::NetworkEvent;
 
@@ -172,9 +172,8 @@ impl TcpSender {
     }
 
     /// The sender's part in the decisions of the receiver at its end, if it is one of Linux.
-    pub(crate) fn beside(&self) -> Option<Beside> {
-        let core = self.linux().map(|_| self.machine.parts().core)?;
-        Some(Beside { round_trip: core.rtt.srtt(), timeout: core.rtt.timeout(), closed: core.fin_sent })
+    pub(crate) fn beside(&self) -> Option<linux::Beside> {
+        self.linux().map(linux::Sender::beside)
     }
 
     /// An event of the network layer about the route to the receiver.

@@ -95,7 +95,11 @@ impl Recovery {
 
     /// An acknowledgement arrived that the scoreboard has not processed yet.
     pub fn inspect(&mut self, tcp: &mut State, header: &TcpHeader) {
-        tcp.core.forget_losses();
+        if let Some(sampler) = &mut tcp.core.sampler {
+            // Losses until now do not count in the next sample.
+            sampler.newly_lost(tcp.core.lost);
+            sampler.lost_segment();
+        }
         let highest = tcp.core.board.high_sacked().unwrap_or(tcp.core.una());
         let mut detection = self.detection.clone();
         let report = Report::read(tcp, header, self.end, |segment, by_sack| {

@@ -40,7 +40,7 @@ use self::undo::Undo;
 use self::usage::Usage;
 use super::state::State;
 use crate::packet::TcpHeader;
-use crate::transport::congestion::{Before, Condition, Controller, Phase};
+use crate::transport::congestion::{Before, Condition, Controller, Loss, Phase};
 use crate::transport::connection::{Acked, IdleRestart};
 use crate::transport::recovery::Prr;
 
@@ -199,13 +199,13 @@ impl Recovery {
     /// reordering window.
     fn answer(&mut self, tcp: &mut State, control: &mut Controller, header: &TcpHeader) -> bool {
         let report = self.report;
-        if tcp.core.reports_mark
+        if tcp.reports_mark
             && let Some(undo) = &mut self.undo
         {
             // The reduction is needed, whatever it was made for.
             undo.before = None;
         }
-        let plain = report.advances && !report.sacks && report.duplicate.is_none() && !tcp.core.reports_mark;
+        let plain = report.advances && !report.sacks && report.duplicate.is_none() && !tcp.reports_mark;
         if self.condition == Condition::Open && plain {
             return false;
         }
@@ -384,7 +384,7 @@ impl Recovery {
         // A loss that was repaired already begins a recovery too, if it lies beyond the last one.
         if tcp.core.board.first_missing().is_some() {
             self.begin_recovery(tcp, control);
-        } else if tcp.core.reports_mark && matches!(self.condition, Condition::Open | Condition::Disorder) {
+        } else if tcp.reports_mark && matches!(self.condition, Condition::Open | Condition::Disorder) {
             self.begin_mark(tcp, control);
         } else if self.condition != Condition::Loss && !self.marked {
             if !Self::was_resent(tcp) {
@@ -399,7 +399,7 @@ impl Recovery {
         // A reduction for a mark goes on, and is not undone.
         let goes_on = std::mem::take(&mut self.marked);
         let before = self.before(tcp);
-        let may_return = !goes_on && !tcp.core.reports_mark;
+        let may_return = !goes_on && !tcp.reports_mark;
         self.undo = Some(Undo::new(&tcp.core, may_return.then_some(before), self.may_be_duplicates(tcp)));
         self.probe = None;
         self.end = tcp.core.board.max();
@@ -519,7 +519,8 @@ impl Recovery {
             if let Some(before) = self.undo.as_mut().and_then(|undo| undo.before.as_mut()) {
                 before.cwnd = tcp.core.cwnd;
             }
-            tcp.core.report_repaired(control);
+            let repaired = Loss { sent: tcp.core.now, transmissions: 1 };
+            tcp.core.report_as(control, &repaired, &tcp.core.view());
             self.enter(tcp, control, Condition::Reduced);
             self.end = tcp.core.board.max();
             self.end_reduction(tcp, control, false);
