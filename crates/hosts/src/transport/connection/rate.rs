@@ -211,10 +211,9 @@ impl RateSampler {
         }
     }
 
-    /// So many segments after the one at `index` have become a part of it.
-    pub fn on_collapsed(&mut self, index: usize, count: usize) {
-        let end = (index + 1 + count).min(self.stamps.len());
-        self.stamps.drain((index + 1).min(end)..end);
+    /// The segment after the one at `index` has become a part of it.
+    pub fn on_merged(&mut self, index: usize) {
+        self.stamps.remove(index + 1);
     }
 
     /// How many of the `lost` bytes were marked as lost since the last call.

@@ -18,6 +18,7 @@ mod send_buffer;
 mod sender;
 mod small_queue;
 mod state;
+mod tags;
 mod writing;
 
 pub use self::params::{Params, ReceiveWindow, SendBufferSize, Timers};

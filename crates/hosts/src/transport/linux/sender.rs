@@ -104,7 +104,8 @@ impl Sender {
         let times = core.board.get(0).map_or(1, |syn| syn.transmissions);
         let sent_again = std::mem::take(&mut core.timeouts_in_row) > 0;
         core.before_ack(header);
-        let acked = core.board.advance(header.ack, core.now);
+        let acked = self.tcp.advance(header.ack);
+        let core = &mut self.tcp.core;
         core.round_trip = acked.round_trip.or(core.round_trip);
         if let Some(round_trip) = acked.round_trip {
             core.note_round_trip(round_trip);
@@ -127,9 +128,9 @@ impl Sender {
     }
 
     fn on_new_ack(&mut self, header: &TcpHeader) {
+        self.tcp.core.before_ack(header);
+        let acked = self.tcp.advance(header.ack);
         let core = &mut self.tcp.core;
-        core.before_ack(header);
-        let acked = core.board.advance(header.ack, core.now);
         core.round_trip = acked.round_trip.or(core.round_trip);
         core.timeouts_in_row = 0;
         self.recovery.on_ack(&mut self.tcp, &mut self.control, header, &acked);
@@ -175,8 +176,8 @@ impl Sender {
                 let gap = self.gap()(u64::from(self.tcp.core.len_of(index)));
                 let departure = self.pacing.on_forced(now, gap);
                 self.tcp.departs = self.pacing.slot();
-                self.tcp.core.board.split(index);
-                self.tcp.core.board.split(index + 1);
+                self.tcp.split(index);
+                self.tcp.split(index + 1);
                 let header = self.emit(index, departure);
                 return Some(self.sent(header, index));
             }
@@ -230,11 +231,11 @@ impl Sender {
         self.tcp.departs = self.pacing.slot();
         self.tcp.core.burst -= 1;
         if !self.pacing.joins() {
-            self.tcp.core.board.split(index);
+            self.tcp.split(index);
         }
         let header = self.emit_in_order(index);
         if self.pacing.joins() && !header.retransmission {
-            self.tcp.core.board.join(index);
+            self.tcp.tags[index].joined = true;
         }
         Some(self.sent(header, index))
     }
@@ -258,7 +259,8 @@ impl Sender {
         if !header.retransmission && self.recovery.has_sent_buffer() {
             self.tcp.look_for_room(self.recovery.reordering());
         }
-        header.flags.psh = self.tcp.core.board.has_psh(index);
+        let tag = self.tcp.tags[index];
+        header.flags.psh = tag.psh || tag.ends_buffer;
         header
     }
 
@@ -301,7 +303,8 @@ impl Sender {
     /// Whether the segment at `index` was sent by itself, and has not left the node yet.
     fn is_in_node(&self, index: usize) -> bool {
         let segment = self.tcp.core.board.get(index);
-        self.small_queue.is_on() && segment.is_some_and(|segment| !segment.shared && self.small_queue.has(segment.seq))
+        self.small_queue.is_on()
+            && segment.is_some_and(|segment| !self.tcp.tags[index].shared && self.small_queue.has(segment.seq))
     }
 
     /// Whether a segment may be sent for which the window need have no room: the first after a timeout, or a probe.
@@ -351,15 +354,15 @@ impl Sender {
             tcp.collapse(index);
             // A retransmitted segment without a mark counts as lost too, unless a probe retransmits it.
             if !tcp.core.tail_probe {
-                tcp.core.mark_lost(index);
+                tcp.mark_lost(index);
             }
-            tcp.core.board.resend(index, departure)
+            tcp.resend(index, departure)
         } else {
             let syn = self.stage == Stage::Opening;
             if syn {
                 self.first_syn = tcp.core.params.timestamps.then(|| milliseconds(tcp.core.now));
             }
-            let segment = tcp.core.push_new(syn, departure);
+            let segment = tcp.push_new(syn, departure);
             tcp.buffer.on_sent(segment.end());
             if segment.len > 0 && segment.len < tcp.core.params.mss() {
                 tcp.core.small_end = segment.end();
@@ -404,8 +407,8 @@ impl Sender {
     /// A segment waits in the sender's node.
     pub(crate) fn on_queued(&mut self, seq: u64, len: u64) {
         let board = &self.tcp.core.board;
-        let segment = board.get(board.index_of(seq));
-        let cut = segment.is_some_and(|segment| segment.seq == seq && segment.shared);
+        let index = board.index_of(seq);
+        let cut = board.get(index).is_some_and(|segment| segment.seq == seq && self.tcp.tags[index].shared);
         self.small_queue.on_queued(seq, len, cut);
     }
 

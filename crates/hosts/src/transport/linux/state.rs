@@ -1,9 +1,12 @@
 //! The state of Linux's sender beyond the state of every sender.
 
+use std::collections::VecDeque;
+
 use hopyard_engine::Time;
 
 use super::params::SendBufferSize;
 use super::send_buffer::SendBuffer;
+use super::tags::Tag;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Answer, Controller, Phase};
 use crate::transport::connection::{Acked, Core, Wheel};
@@ -12,6 +15,8 @@ use crate::transport::connection::{Acked, Core, Wheel};
 #[derive(Clone, Debug)]
 pub struct State {
     pub core: Core,
+    /// A note on each segment of the scoreboard.
+    pub tags: VecDeque<Tag>,
     /// When timers expire that are set.
     pub wheel: Wheel,
     /// The application's data, if the send buffer has a limit, and how many windows it has room for.
@@ -40,6 +45,7 @@ impl State {
         core.small_end = 0;
         let params = &core.params;
         Self {
+            tags: VecDeque::new(),
             windows,
             wheel: params.linux.wheel(params.tick),
             buffer: match params.linux.send_buffer {
@@ -117,18 +123,6 @@ impl State {
         let unsent = core.unsent() >= u64::from(core.params.mss());
         if !unsent && !queued && core.board.lost() == 0 && core.in_network() < core.cwnd {
             core.mark_app_limited();
-        }
-    }
-
-    /// The segment at `index` is to be sent again. Small segments after it become a part of it, up to the size of a
-    /// full segment.
-    pub fn collapse(&mut self, index: usize) {
-        let (edge, mss) = (self.core.edge(), self.core.params.mss());
-        if self.core.board.get(index).is_some_and(|segment| segment.len < mss) {
-            let count = self.core.board.collapse(index, mss, edge);
-            if let Some(sampler) = &mut self.core.sampler {
-                sampler.on_collapsed(index, count);
-            }
         }
     }
 }

@@ -117,7 +117,7 @@ impl Recovery {
                 undo.on_duplicate(&tcp.core, duplicate, report.una);
             }
         }
-        tcp.core.board.mark_sacked(&header.sack);
+        tcp.mark_sacked(&header.sack);
         if self.condition != Condition::Loss || self.undo.is_some() {
             let reported = tcp.core.board.high_sacked().unwrap_or(tcp.core.una());
             self.detection.note_order(&tcp.core, report.lowest_sacked, reported);
@@ -187,7 +187,7 @@ impl Recovery {
         self.timer.stop(tcp);
         tcp.core.duplicates = 0;
         tcp.core.board.unnamed = 0;
-        self.detection.mark_timed_out(&mut tcp.core);
+        self.detection.mark_timed_out(tcp);
         let threshold = tcp.core.params.duplicate_threshold;
         if matches!(self.condition, Condition::Open | Condition::Disorder)
             && tcp.core.board.sacked() >= threshold as usize
@@ -227,7 +227,7 @@ impl Recovery {
             return;
         }
         let in_network = tcp.core.in_network();
-        self.detection.detect(&mut tcp.core, self.repairs());
+        self.detection.detect(tcp, self.repairs());
         if tcp.core.in_network() < in_network && self.condition != Condition::Recovery {
             self.begin_recovery(tcp, control);
             self.reduce(tcp, 1.0, false);
@@ -289,6 +289,6 @@ impl Recovery {
     /// segments leave in pairs.
     pub fn buffer(&self, tcp: &State, index: usize) -> Option<u32> {
         let sent = index < tcp.core.board.len();
-        self.pairs.as_ref().map(|pairs| if sent { tcp.core.board.buffer(index) } else { pairs.whole() })
+        self.pairs.as_ref().map(|pairs| if sent { tcp.together(index) } else { pairs.whole() })
     }
 }

@@ -100,13 +100,13 @@ impl Recovery {
 
     /// Segments that were sent again and are in the network.
     fn resent_in_network(tcp: &State) -> u32 {
-        tcp.core.board.iter().filter(|segment| segment.resent).count() as u32
+        tcp.tags.iter().filter(|tag| tag.resent).count() as u32
     }
 
     /// Segments sent again that a receiver may still report as duplicates: those in the network, and the segment of a
     /// probe that is not answered, even if SACK reports it.
     fn may_be_duplicates(&self, tcp: &State) -> u32 {
-        let again = |end| tcp.core.board.iter().any(|segment| segment.end() == end && segment.resent);
+        let again = |end| tcp.tagged(0).any(|(segment, tag)| segment.end() == end && tag.resent);
         let probe = self.probe.is_some_and(|probe| probe.retransmits && !again(probe.end));
         Self::resent_in_network(tcp) + u32::from(probe)
     }
@@ -366,14 +366,14 @@ impl Recovery {
                 _ => tcp.core.board.unnamed >= self.detection.reordering,
             };
             if lost {
-                tcp.core.mark_lost(0);
+                tcp.mark_lost(0);
             }
             return (false, false);
         }
         if !std::mem::take(&mut self.detection.advanced) {
             return (false, false);
         }
-        let found = self.detection.detect(&mut tcp.core, self.repairs());
+        let found = self.detection.detect(tcp, self.repairs());
         if let Some(wait) = found.wait {
             self.timer.wait_for_reordering(tcp, wait);
         }
@@ -382,7 +382,7 @@ impl Recovery {
 
     fn begin_if_lost(&mut self, tcp: &mut State, control: &mut Controller) {
         // A loss that was repaired already begins a recovery too, if it lies beyond the last one.
-        if tcp.core.board.first_missing().is_some() {
+        if tcp.first_missing().is_some() {
             self.begin_recovery(tcp, control);
         } else if tcp.reports_mark && matches!(self.condition, Condition::Open | Condition::Disorder) {
             self.begin_mark(tcp, control);
@@ -395,7 +395,7 @@ impl Recovery {
     }
 
     fn begin_recovery(&mut self, tcp: &mut State, control: &mut Controller) {
-        let Some(first) = tcp.core.board.first_missing() else { return };
+        let Some(first) = tcp.first_missing() else { return };
         // A reduction for a mark goes on, and is not undone.
         let goes_on = std::mem::take(&mut self.marked);
         let before = self.before(tcp);
