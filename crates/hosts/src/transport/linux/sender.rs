@@ -173,7 +173,7 @@ impl Sender {
             if self.small_queue.is_on() && !self.may_force(index) {
                 self.recovery.on_refused(&mut self.tcp);
             } else if self.tcp.core.fits_advertised(index) {
-                let gap = self.gap()(u64::from(self.tcp.core.len_of(index)));
+                let gap = self.gap()(u64::from(self.tcp.len_of(index)));
                 let departure = self.pacing.on_forced(now, gap);
                 self.tcp.departs = self.pacing.slot();
                 self.tcp.split(index);
@@ -199,7 +199,7 @@ impl Sender {
         let pace = self.control.pace();
         let paces = !pace.gap.is_zero();
         self.tcp.quantum = (self.control.wants().recovery_window && paces).then_some(pace.quantum);
-        if unpaced == 0 && paces && self.tcp.core.has_more() && self.pacing.blocks(now) {
+        if unpaced == 0 && paces && self.tcp.has_more() && self.pacing.blocks(now) {
             return None;
         }
         let Some(index) = self.recovery.next(&mut self.tcp) else {
@@ -221,7 +221,7 @@ impl Sender {
         }
         if paces {
             let quantum = || self.recovery.together(&self.tcp, index, pace.quantum);
-            let (len, gap) = (u64::from(self.tcp.core.len_of(index)), self.gap());
+            let (len, gap) = (u64::from(self.tcp.len_of(index)), self.gap());
             if !self.pacing.allows(now, len, gap, unpaced, quantum) {
                 return None;
             }

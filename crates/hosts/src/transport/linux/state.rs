@@ -125,4 +125,14 @@ impl State {
             core.mark_app_limited();
         }
     }
+
+    /// Whether there is something to send, if the windows have room for it.
+    pub fn has_more(&self) -> bool {
+        self.core.board.lost() > 0 || self.core.new_payload() > 0 || self.core.ends_with(0)
+    }
+
+    /// The payload of the segment at `index`, or of a new one there.
+    pub fn len_of(&self, index: usize) -> u32 {
+        self.core.board.get(index).map_or_else(|| self.core.new_payload(), |segment| segment.len)
+    }
 }

@@ -6,7 +6,7 @@ use hopyard_engine::{Span, Time};
 use crate::packet::TcpHeader;
 use crate::transport::acking::{self, AckPolicy, Policy, Reading, Verdict};
 use crate::transport::connection::{
-    Buffer, Connection, Habits, Intake, Params, ReceiverCounters, ReceivingEnd, header_bytes,
+    Buffer, Connection, Habits, Intake, Noted, Params, ReceiverCounters, ReceivingEnd, header_bytes,
 };
 use crate::transport::linux;
 
@@ -200,11 +200,16 @@ impl TcpReceiver {
         self.tcp.duplicate = None;
     }
 
-    /// The next segment with data is marked, or was sent again: the sender may have a small window.
-    pub const fn hurry(&mut self) {
-        match &mut self.tcp.policy {
-            Policy::Quick(quick) => quick.expect_small_window(),
-            _ => self.tcp.due = true,
+    /// Takes in a segment's part in the reports of marks. Linux acknowledges at once what begins or ends them, or was
+    /// probably sent again: the sender may have a small window.
+    pub(crate) fn note_marks(&mut self, noted: Noted) {
+        if let Machine::Linux(_) = self.machine {
+            let hurries = noted.begins || noted.again;
+            self.tcp.due |= noted.ends;
+            match &mut self.tcp.policy {
+                Policy::Quick(quick) if hurries => quick.expect_small_window(),
+                _ => self.tcp.due |= hurries,
+            }
         }
     }
 

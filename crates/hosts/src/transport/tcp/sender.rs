@@ -60,7 +60,7 @@ impl TcpSender {
     }
 
     /// Linux's sender, if this is one.
-    fn linux(&self) -> Option<&linux::Sender> {
+    pub(crate) fn linux(&self) -> Option<&linux::Sender> {
         match &self.machine {
             Machine::Linux(sender) => Some(sender),
             Machine::Plain(_) => None,
@@ -169,11 +169,6 @@ impl TcpSender {
     pub fn on_peer_closed(&mut self) {
         let (core, _, peer) = self.machine.parts_mut();
         (peer.closed, peer.closed_first) = (true, !core.fin_sent);
-    }
-
-    /// The sender's part in the decisions of the receiver at its end, if it is one of Linux.
-    pub(crate) fn beside(&self) -> Option<linux::Beside> {
-        self.linux().map(linux::Sender::beside)
     }
 
     /// An event of the network layer about the route to the receiver.

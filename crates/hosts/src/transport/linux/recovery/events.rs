@@ -53,7 +53,6 @@ impl Recovery {
         if let Some(round_trip) = opened {
             tcp.core.take_sample(round_trip, tcp.core.now - round_trip, false);
         }
-        tcp.core.stop_timing();
         tcp.window_changed = tcp.core.now;
         self.timer.stop(tcp);
     }

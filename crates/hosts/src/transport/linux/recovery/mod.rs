@@ -290,7 +290,6 @@ impl Recovery {
                 }
             } else if report.advances && !recovered {
                 self.end = tcp.core.board.max();
-                tcp.core.recover = self.end;
                 tcp.core.pushes = true;
                 if tcp.core.fits_advertised(tcp.core.board.len()) {
                     self.new_only = true;
