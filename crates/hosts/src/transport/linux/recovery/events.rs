@@ -96,8 +96,7 @@ impl Recovery {
     pub fn inspect(&mut self, tcp: &mut State, header: &TcpHeader) {
         if let Some(sampler) = &mut tcp.core.sampler {
             // Losses until now do not count in the next sample.
-            sampler.newly_lost(tcp.core.lost);
-            sampler.lost_segment();
+            sampler.take_losses(tcp.core.lost);
         }
         let highest = tcp.core.board.high_sacked().unwrap_or(tcp.core.una());
         let mut detection = self.detection.clone();
