@@ -6,10 +6,28 @@ use hopyard_engine::Time;
 
 use super::params::SendBufferSize;
 use super::send_buffer::SendBuffer;
-use super::tags::Tag;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Answer, Controller, Phase};
 use crate::transport::connection::{Acked, Core, Wheel};
+
+/// The note on a segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tag {
+    /// It has the flag PSH, because it ends the data that the application wrote.
+    pub psh: bool,
+    /// It has the flag PSH, because it was sent last as the end of a buffer of several segments.
+    pub ends_buffer: bool,
+    /// It was sent again because it was deemed lost, and is not reported since.
+    pub repaired: bool,
+    /// Its last transmission was a repeated one, and is not known to have arrived or to be lost.
+    pub resent: bool,
+    /// It left in one buffer with the segment before it.
+    pub joined: bool,
+    /// It was sent last in one buffer with others.
+    pub shared: bool,
+    /// It was deemed lost by time, and not sent since: if the mark is taken back, time does not tell again.
+    pub untimed: bool,
+}
 
 /// The state that Linux's sender shares with its recovery.
 #[derive(Clone, Debug)]
