@@ -15,7 +15,7 @@ use super::endpoint::{Emission, Endpoint, News, Received};
 use crate::app::Change;
 use crate::packet::{Body, CONGESTION, IP_HEADER, Packet, TCP_HEADER, TcpFlags, TcpHeader};
 use crate::transport::keep_alive::KeepAlive;
-use crate::transport::tcp::{self, Connection, Ecn, Habits, TcpReceiver, TcpSender};
+use crate::transport::tcp::{self, Connection, Ecn, TcpReceiver, TcpSender};
 
 /// The bytes of the option with as many blocks of SACK as there is room for beside timestamps.
 const SACK_ROOM: u32 = 28;
@@ -43,8 +43,6 @@ pub struct Tcp {
     ecn: Ecn,
     /// Its questions whether the other end is there, if it may ask.
     keep_alive: Option<Box<KeepAlive>>,
-    /// Acknowledges at once what begins or ends the reports of marks, as Linux does.
-    is_hasty: bool,
 }
 
 impl Tcp {
@@ -53,7 +51,6 @@ impl Tcp {
         let (sender, receiver) = (sender.map(Box::new), receiver.map(Box::new));
         let answers_marks = sender.as_ref().is_none_or(|sender| sender.answers_marks());
         let ecn = if answers_marks { Ecn::new(params) } else { Ecn::default() };
-        let is_hasty = params.habits == Habits::Linux;
         Self {
             sender,
             receiver,
@@ -65,7 +62,6 @@ impl Tcp {
             reset: None,
             ecn,
             keep_alive: KeepAlive::new(&params.keep_alive).map(Box::new),
-            is_hasty,
         }
     }
 
@@ -112,8 +108,8 @@ impl Tcp {
         );
         if let (Some(sender), Some(receiver), true) = (&self.sender, &self.receiver, is_known) {
             // Linux's reset acknowledges too.
-            let ack = if self.is_hasty { receiver.next() } else { 0 };
-            let flags = TcpFlags { rst: true, ack: self.is_hasty, ..TcpFlags::default() };
+            let ack = if sender.linux().is_some() { receiver.next() } else { 0 };
+            let flags = TcpFlags { rst: true, ack: sender.linux().is_some(), ..TcpFlags::default() };
             self.reset = Some(TcpHeader { seq: sender.next_seq(), ack, flags, ..TcpHeader::default() });
         }
         self.is_gone = true;
@@ -134,20 +130,15 @@ impl Tcp {
     }
 
     /// Whether the end sends what a segment asks for before the application learns of the segment, as a kernel does.
-    pub const fn answers_first(&self) -> bool {
-        self.is_hasty && self.sender.is_some() && self.receiver.is_some()
+    pub fn answers_first(&self) -> bool {
+        self.receiver.is_some() && self.sender.as_ref().is_some_and(|sender| sender.linux().is_some())
     }
 
     /// Takes in the flags of a segment that arrived. Returns its header with those that count, if some do not.
     fn note_marks(&mut self, header: &TcpHeader, bits: u8) -> Option<TcpHeader> {
         let noted = self.ecn.on_arrival(header, bits);
-        if let Some(receiver) = self.receiver.as_mut().filter(|_| self.is_hasty) {
-            if noted.ends {
-                receiver.answer();
-            }
-            if noted.begins || noted.again {
-                receiver.hurry();
-            }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.note_marks(noted);
         }
         let flags = TcpFlags { ece: self.ecn.reports(header), ..header.flags };
         if flags == header.flags { None } else { Some(TcpHeader { flags, ..*header }) }
@@ -169,7 +160,7 @@ impl Tcp {
         if let Some(sender) = self.sender.as_mut().filter(|_| has_ended) {
             sender.on_peer_closed();
         }
-        if self.is_hasty && self.sender.as_ref().is_some_and(|it| it.connection() == Connection::TimeWait) {
+        if self.sender.as_ref().is_some_and(|it| it.linux().is_some() && it.connection() == Connection::TimeWait) {
             // Of a connection in TIME-WAIT, Linux keeps no blocks.
             receiver.forget_duplicate();
         }
@@ -197,8 +188,8 @@ impl Tcp {
             let flags = TcpFlags { fin: false, ..header.flags };
             sender.on_segment(&TcpHeader { flags, ..*header }, now);
         }
-        if let Some(sender) = sender.beside() {
-            receiver.look_beside(sender);
+        if let Some(sender) = sender.linux() {
+            receiver.look_beside(sender.beside());
         }
         self.receive(header, now)
     }
@@ -206,10 +197,10 @@ impl Tcp {
     /// The next segment of an end that sends and receives.
     fn next_of_both(&mut self, now: Time) -> Option<TcpHeader> {
         let Self { sender: Some(sender), receiver: Some(receiver), .. } = self else { return None };
-        if self.made.is_none() && (self.is_hasty || !receiver.must_report_apart()) {
+        if self.made.is_none() && (sender.linux().is_some() || !receiver.must_report_apart()) {
             self.made = sender.poll_transmit(now);
         }
-        let has_room = |header: &TcpHeader| self.is_hasty && header.len + SACK_ROOM <= sender.segment();
+        let has_room = |header: &TcpHeader| sender.linux().is_some() && header.len + SACK_ROOM <= sender.segment();
         if let Some(mut header) = self.made.take_if(|made| !receiver.must_report_apart() || has_room(made)) {
             if receiver.is_open() {
                 receiver.report(&mut header, now);
@@ -367,7 +358,7 @@ mod tests {
 
     use super::*;
     use crate::params::{LINUX, Params as _, RFC};
-    use crate::transport::tcp::{Close, Connection};
+    use crate::transport::tcp::{Close, Connection, Habits};
     use crate::transport::{acking, congestion};
 
     fn end(params: &tcp::Params) -> Tcp {

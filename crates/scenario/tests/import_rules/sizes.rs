@@ -34,6 +34,8 @@ const OBJECTS: &[(&str, &str, usize)] = &[
     ("net/src/context.rs", "Context", 19),
     // Thirty keys of [tcp], and the tables [tcp.keep_alive] and [tcp.linux].
     ("hosts/src/transport/connection/params.rs", "Params", 32),
+    // What one sender notes beside lies with that sender.
+    ("hosts/src/transport/connection/scoreboard.rs", "Segment", 8),
 ];
 
 /// The braces behind two tokens, such as `trait Mac`, or `probe !` where a macro is called.

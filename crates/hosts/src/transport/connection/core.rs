@@ -53,7 +53,7 @@ pub struct Core {
     /// Marks and losses of data below this do not start another reduction: a mark has (RFC 3168 §6.1.2).
     pub(super) marked_until: u64,
     /// The acknowledgement at hand reports a mark.
-    pub(crate) reports_mark: bool,
+    pub(super) reports_mark: bool,
     pub(crate) rtt: Estimator,
     /// When the retransmission timer expires.
     pub(crate) rto: Time,

@@ -3,7 +3,7 @@
 use hopyard_engine::Time;
 
 use super::params::{Habits, Params};
-use crate::packet::{IP_HEADER, TCP_HEADER, TcpHeader};
+use crate::packet::{IP_HEADER, SackBlocks, TCP_HEADER, TcpHeader};
 
 /// The milliseconds that timestamps count (RFC 7323 §5.4).
 pub(crate) fn milliseconds(time: Time) -> u32 {
@@ -23,6 +23,14 @@ pub(crate) fn dsack(header: &TcpHeader) -> Option<(u64, u64)> {
     let first = blocks.next()?;
     let within = blocks.next().is_some_and(|second| second.0 <= first.0 && first.1 <= second.1);
     (first.1 <= header.ack || within).then_some(first)
+}
+
+/// Blocks in the order of sequence numbers.
+pub(crate) fn ascending(blocks: &SackBlocks) -> impl Iterator<Item = (u64, u64)> {
+    let mut sorted = [(u64::MAX, u64::MAX); SackBlocks::MAX];
+    sorted.iter_mut().zip(blocks.iter()).for_each(|(place, block)| *place = block);
+    sorted.sort_unstable();
+    sorted.into_iter().take(blocks.len())
 }
 
 /// The bytes of a segment's IP and TCP headers with options.

@@ -49,19 +49,7 @@ pub(crate) struct Intake {
     pub before: Option<TcpHeader>,
     /// This end sends data too: its sender opens and closes this direction.
     pub duplex: bool,
-    /// The sender at this end, if it is one of Linux.
-    pub beside: Option<Beside>,
     pub counters: ReceiverCounters,
-}
-
-/// What a receiver asks the sender at its end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Beside {
-    /// The smoothed round trip, and the retransmission timeout.
-    pub round_trip: Option<Span>,
-    pub timeout: Span,
-    /// The sender has closed its direction.
-    pub closed: bool,
 }
 
 /// A segment that was put in order.
@@ -96,7 +84,6 @@ impl Intake {
             answer_syn: false,
             before: None,
             duplex: false,
-            beside: None,
             counters: ReceiverCounters::default(),
             params: params.clone(),
         }
@@ -243,9 +230,9 @@ impl Intake {
             unacknowledged: self.next - self.last_ack,
             window,
             round_trip: self.trip.smoothed(),
-            opening: self.beside.map_or_else(|| self.trip.opening(), |sender| sender.round_trip),
-            timeout: self.beside.map(|sender| sender.timeout),
-            half: ended && self.beside.is_some_and(|sender| !sender.closed),
+            opening: self.trip.opening(),
+            timeout: None,
+            half: false,
         };
         Placed { arrival, fresh, delivered }
     }

@@ -22,11 +22,6 @@ impl Core {
         (0..self.board.len()).for_each(|index| self.mark_lost(index));
     }
 
-    /// Segments that were marked as lost were only late.
-    pub(crate) fn unmark_losses(&mut self) {
-        self.board.unmark_losses();
-    }
-
     /// Reports the loss, cuts the window and sends the first unacknowledged segment again.
     pub(crate) fn enter_recovery(&mut self, control: &mut Controller) {
         if self.scoreboard {

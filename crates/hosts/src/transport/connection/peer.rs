@@ -48,13 +48,7 @@ impl Peer {
     pub fn header(&self, core: &Core, segment: &Segment, retransmission: bool) -> TcpHeader {
         TcpHeader {
             len: segment.len,
-            flags: TcpFlags {
-                syn: segment.syn,
-                ack: !segment.syn,
-                fin: segment.fin,
-                psh: segment.psh,
-                ..TcpFlags::default()
-            },
+            flags: TcpFlags { syn: segment.syn, ack: !segment.syn, fin: segment.fin, ..TcpFlags::default() },
             retransmission: retransmission && !segment.syn,
             ..self.bare(core, segment.seq)
         }

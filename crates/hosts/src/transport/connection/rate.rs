@@ -106,11 +106,6 @@ impl RateSampler {
         }
     }
 
-    /// The lost segment with the largest share of losses since the last call.
-    pub const fn lost_segment(&mut self) -> Option<LostSegment> {
-        self.worst.take()
-    }
-
     /// An acknowledgement arrived, which the board does not know of yet (§3.3). `pipe` is the data in the network by
     /// its report. It reports duplicates of `spurious` bytes besides, which count as delivered.
     pub fn on_acknowledgement(
@@ -211,16 +206,16 @@ impl RateSampler {
         }
     }
 
-    /// So many segments after the one at `index` have become a part of it.
-    pub fn on_collapsed(&mut self, index: usize, count: usize) {
-        let end = (index + 1 + count).min(self.stamps.len());
-        self.stamps.drain((index + 1).min(end)..end);
+    /// The segment after the one at `index` has become a part of it.
+    pub fn on_merged(&mut self, index: usize) {
+        self.stamps.remove(index + 1);
     }
 
-    /// How many of the `lost` bytes were marked as lost since the last call.
-    pub const fn newly_lost(&mut self, lost: u64) -> u64 {
+    /// How many of the `lost` bytes were marked as lost since the last call, and the segment with the largest share of
+    /// losses among them.
+    pub const fn take_losses(&mut self, lost: u64) -> (u64, Option<LostSegment>) {
         let before = std::mem::replace(&mut self.lost, lost);
-        lost - before
+        (lost - before, self.worst.take())
     }
 
     /// Whether what is sent now counts as limited.
@@ -327,8 +322,8 @@ mod tests {
         }
         // Two were lost since each of them was sent; the first had one segment in flight, the third had three.
         let first = LostSegment { sent_pipe: 1.0, lost: 1.0, app_limited: false };
-        assert_eq!(rig.sampler.lost_segment(), Some(first));
-        assert_eq!(rig.sampler.lost_segment(), None);
+        assert_eq!(rig.sampler.take_losses(0).1, Some(first));
+        assert_eq!(rig.sampler.take_losses(0).1, None);
         let sample = rig.ack(0, &[(3000, 4000)], 100);
         assert_eq!((sample.sent_pipe, sample.prior_lost), (4.0, 0.0));
         rig.send(100);

@@ -4,7 +4,6 @@ use hopyard_engine::Span;
 
 use super::core::{Core, Judged};
 use super::header::dsack;
-use super::params::Habits;
 use super::scoreboard::Acked;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{
@@ -89,10 +88,10 @@ impl Core {
 
     /// Whether the window does not grow because the acknowledgement reports a mark (RFC 3168 §6.1.2). After a timeout
     /// the receiver reports marks until new data tells it of the reduction. Slow start therefore goes on there, or else
-    /// the losses would be repaired one segment in a round trip. Linux's sender has a state of its own for marks.
+    /// the losses would be repaired one segment in a round trip.
     const fn marks_hold_window(&self) -> bool {
         let restarts = self.board.una() < self.recover && self.cwnd < self.ssthresh;
-        self.reports_mark && !restarts && !matches!(self.params.habits, Habits::Linux)
+        self.reports_mark && !restarts
     }
 
     /// Tells the congestion control of this event.
@@ -138,11 +137,6 @@ impl Core {
         View { flight: view.flight.min(view.cwnd), ..view }
     }
 
-    /// Tells the congestion control of the loss of a segment that is acknowledged already: a probe has repaired it.
-    pub(crate) fn report_repaired(&mut self, control: &mut Controller) {
-        self.report_as(control, &Loss { sent: self.now, transmissions: 1 }, &self.view());
-    }
-
     /// Tells the congestion control that a queue has marked a segment: as if it were lost, though nothing is missing.
     pub(crate) fn report_mark(&mut self, control: &mut Controller) {
         self.marked_until = self.board.max();
@@ -155,7 +149,7 @@ impl Core {
         self.counters.mark_reductions += 1;
     }
 
-    /// Takes in whether an acknowledgement reports a mark. The plain senders answer the first in a window. The data
+    /// Takes in whether an acknowledgement reports a mark. The first in a window is answered. The data
     /// that was outstanding at a loss or at a timeout belongs to the window that this loss has reduced (RFC 3168
     /// §6.1.2).
     pub(crate) fn note_mark(&mut self, control: &mut Controller, header: &TcpHeader) {
@@ -177,7 +171,8 @@ impl Core {
         self.report_as(control, &loss, &view);
     }
 
-    fn report_as(&mut self, control: &mut Controller, loss: &Loss, view: &View) {
+    /// Tells the congestion control of a loss, when this is the state.
+    pub(crate) fn report_as(&mut self, control: &mut Controller, loss: &Loss, view: &View) {
         let answer = control.on_loss(loss, view);
         self.reduced = matches!(answer, Answer::Set { .. } | Answer::Rescale { .. });
         self.judge(control);

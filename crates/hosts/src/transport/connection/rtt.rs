@@ -1,9 +1,9 @@
-//! The retransmission timeout: RFC 6298, ns-2's integer arithmetic, and Linux's (`linux_rtt.rs`).
+//! The retransmission timeout: RFC 6298, ns-2's integer arithmetic, and Linux's.
 
 use hopyard_engine::{Rng, Span, Time};
 
-use super::linux_rtt::Smoother;
 use super::params::{Habits, Params};
+use crate::transport::linux::Smoother;
 
 /// Smooths round-trip samples into a retransmission timeout, and backs it off.
 #[derive(Clone, Debug, PartialEq)]

@@ -26,14 +26,6 @@ impl Core {
         }
     }
 
-    /// Losses until now do not count in the next sample.
-    pub(crate) fn forget_losses(&mut self) {
-        if let Some(sampler) = &mut self.sampler {
-            sampler.newly_lost(self.lost);
-            sampler.lost_segment();
-        }
-    }
-
     /// Records for the delivery rate that the segment at `index`, or a new one after the last, is sent at a time.
     #[inline]
     pub(crate) fn stamp(&mut self, index: usize, now: Time) {
@@ -51,8 +43,7 @@ impl Core {
     pub(super) fn rate(&mut self) -> Option<RateSample> {
         let mut sample = self.rate.take()?;
         let sampler = self.sampler.as_mut()?;
-        sample.newly_lost = sampler.newly_lost(self.lost);
-        sample.lost_segment = sampler.lost_segment();
+        (sample.newly_lost, sample.lost_segment) = sampler.take_losses(self.lost);
         // In Linux the shortest round trip is that of the whole connection, with that of the opening.
         if sampler.is_coarse()
             && let Some(shortest) = self.min_rtt

@@ -24,23 +24,8 @@ pub struct Segment {
     pub sacked: bool,
     /// Whether its last transmission is marked as lost, so that it is not counted in the network.
     pub lost: bool,
-    /// Whether it has the flag PSH, because it ends the data that the application wrote.
-    pub psh: bool,
-    /// Whether it has the flag PSH, because it was sent last as the end of a buffer of several segments (Linux).
-    pub ends_buffer: bool,
     /// How often it was sent.
     pub transmissions: u32,
-    /// Whether it was sent again because it was deemed lost, and is not reported since.
-    pub repaired: bool,
-    /// Whether its last transmission was a repeated one, and is not known to have arrived or to be lost.
-    pub resent: bool,
-    /// Whether it left in one buffer with the segment before it (Linux).
-    pub joined: bool,
-    /// Whether it was sent last in one buffer with others (Linux).
-    pub shared: bool,
-    /// Whether it was deemed lost by time, and not sent since: if the mark is taken back, time does not tell again
-    /// (Linux).
-    pub untimed: bool,
     /// When it was sent last.
     pub sent: Time,
 }
@@ -155,119 +140,29 @@ impl Board {
 
     /// Adds a segment that is sent for the first time.
     pub fn push(&mut self, len: u32, syn: bool, fin: bool, now: Time) {
-        let segment = Segment {
-            seq: self.max,
-            len,
-            syn,
-            fin,
-            sacked: false,
-            lost: false,
-            psh: false,
-            ends_buffer: false,
-            transmissions: 1,
-            repaired: false,
-            resent: false,
-            joined: false,
-            shared: false,
-            untimed: false,
-            sent: now,
-        };
+        let segment = Segment { seq: self.max, len, syn, fin, sacked: false, lost: false, transmissions: 1, sent: now };
         self.max = segment.end();
         self.segments.push_back(segment);
-    }
-
-    /// The segment at `index` has the flag PSH from now on, if it has data: in Linux a FIN alone has not.
-    pub fn mark_psh(&mut self, index: usize) {
-        if let Some(segment) = self.segments.get_mut(index) {
-            segment.psh = segment.len > 0;
-        }
-    }
-
-    /// Whether the segment at `index` has the flag PSH.
-    #[must_use]
-    pub fn has_psh(&self, index: usize) -> bool {
-        self.segments.get(index).is_some_and(|segment| segment.psh || segment.ends_buffer)
-    }
-
-    /// The segment at `index` was sent as the end of a buffer of several segments, or was not.
-    pub fn end_buffer(&mut self, index: usize, ends: bool) {
-        if let Some(segment) = self.segments.get_mut(index) {
-            segment.ends_buffer = ends;
-        }
-    }
-
-    /// The segment at `index` is in one buffer with the one before it.
-    pub fn join(&mut self, index: usize) {
-        if let Some(segment) = self.segments.get_mut(index) {
-            segment.joined = true;
-        }
-    }
-
-    /// The segment at `index` was sent in one buffer with others.
-    pub fn share(&mut self, index: usize) {
-        if let Some(segment) = self.segments.get_mut(index) {
-            segment.shared = true;
-        }
-    }
-
-    /// The segment at `index` is deemed lost by time.
-    pub fn stop_timing(&mut self, index: usize) {
-        if let Some(segment) = self.segments.get_mut(index) {
-            segment.untimed = true;
-        }
-    }
-
-    /// The segment at `index`, if it exists, begins a buffer.
-    pub fn split(&mut self, index: usize) {
-        if let Some(segment) = self.segments.get_mut(index) {
-            segment.joined = false;
-        }
-    }
-
-    /// How many segments from that at `index` on are in one buffer.
-    #[must_use]
-    pub fn buffer(&self, index: usize) -> u32 {
-        1 + self.segments.iter().skip(index + 1).take_while(|segment| segment.joined).count() as u32
     }
 
     /// Records that a segment is retransmitted.
     pub fn resend(&mut self, index: usize, now: Time) -> Segment {
         let segment = &mut self.segments[index];
-        segment.repaired |= segment.lost;
         self.lost -= usize::from(std::mem::take(&mut segment.lost));
         segment.transmissions += 1;
-        segment.resent = true;
-        segment.shared = false;
-        segment.untimed = false;
         segment.sent = now;
         *segment
     }
 
-    /// Segments after the one at `index` become a part of it, as far as all of them fit into `most` bytes and end
-    /// before `edge`. Each must have left by itself, and must not be reported. Returns how many were taken in.
-    pub fn collapse(&mut self, index: usize, most: u32, edge: u64) -> usize {
-        let alone = |it: &Self, at: usize| {
-            let joined = it.segments.get(at + 1).is_some_and(|next| next.joined);
-            it.segments.get(at).is_some_and(|segment| !segment.joined && !joined && !segment.sacked && !segment.syn)
-        };
-        let mut count = 0;
-        while alone(self, index)
-            && alone(self, index + 1)
-            && let (first, next) = (self.segments[index], self.segments[index + 1])
-            && first.len + next.len <= most
-            && next.end() <= edge
-        {
-            let segment = &mut self.segments[index];
-            segment.len += next.len;
-            segment.fin |= next.fin;
-            segment.psh |= next.psh;
-            segment.transmissions = segment.transmissions.max(next.transmissions);
-            self.lost -= usize::from(next.lost);
-            self.segments.remove(index + 1);
-            self.next -= usize::from(self.next > index);
-            count += 1;
-        }
-        count
+    /// The segment after the one at `index` becomes a part of it.
+    pub fn merge(&mut self, index: usize) {
+        let Some(next) = self.segments.remove(index + 1) else { return };
+        let segment = &mut self.segments[index];
+        segment.len += next.len;
+        segment.fin |= next.fin;
+        segment.transmissions = segment.transmissions.max(next.transmissions);
+        self.lost -= usize::from(next.lost);
+        self.next -= usize::from(self.next > index);
     }
 
     /// Advances SND.NXT past the segment sent next in normal order.
@@ -327,8 +222,6 @@ impl Board {
         if again {
             acked.round_trip = None;
         }
-        // The rest of a buffer is a buffer.
-        self.split(0);
         self.una = ack;
         acked
     }
@@ -338,17 +231,12 @@ impl Board {
         let mut news = 0;
         for (start, end) in blocks.iter() {
             let first = self.index_of(start.max(self.una));
-            // What is reported does not stay in one buffer with what is not.
-            self.split(first);
             for segment in self.segments.iter_mut().skip(first) {
                 if segment.end() > end {
-                    segment.joined = false;
                     break;
                 }
                 if !segment.sacked {
                     segment.sacked = true;
-                    segment.repaired = false;
-                    segment.resent = false;
                     self.sacked += 1;
                     self.lost -= usize::from(std::mem::take(&mut segment.lost));
                     news += u64::from(segment.len);
@@ -362,13 +250,7 @@ impl Board {
     /// Marks the segment at `index` as lost, and returns how many bytes of it were not marked before.
     pub fn mark_lost(&mut self, index: usize) -> u64 {
         match self.segments.get_mut(index) {
-            Some(segment) if !segment.sacked && segment.lost => {
-                segment.resent = false;
-                0
-            }
-            Some(segment) if !segment.sacked => {
-                // A probe that was sent again is lost with the second mark only.
-                segment.resent &= !segment.repaired;
+            Some(segment) if !segment.sacked && !segment.lost => {
                 segment.lost = true;
                 self.lost += 1;
                 u64::from(segment.len)
@@ -379,10 +261,7 @@ impl Board {
 
     /// Takes back the marks of all segments that are marked as lost.
     pub fn unmark_losses(&mut self) {
-        for segment in &mut self.segments {
-            segment.lost = false;
-            segment.repaired = false;
-        }
+        self.segments.iter_mut().for_each(|segment| segment.lost = false);
         self.lost = 0;
     }
 
@@ -396,12 +275,6 @@ impl Board {
     #[must_use]
     pub fn first_lost(&self) -> Option<usize> {
         if self.lost == 0 { None } else { self.segments.iter().position(|segment| segment.lost) }
-    }
-
-    /// Which segment is the first that is deemed lost, or was sent again for that and is not reported since.
-    #[must_use]
-    pub fn first_missing(&self) -> Option<usize> {
-        self.segments.iter().position(|segment| segment.lost || segment.repaired)
     }
 
     /// Segments that the receiver reported by SACK.
@@ -487,16 +360,6 @@ mod tests {
         let acked = board.advance(400, Time::ZERO);
         assert_eq!((acked.bytes, acked.segments, board.len()), (400, 0, 2));
         assert_eq!((board.get(0).map(|s| (s.seq, s.len)), board.index_of(1000)), (Some((400, 600)), 1));
-    }
-
-    #[test]
-    fn the_rest_of_a_buffer_is_a_buffer() {
-        let mut board = board(4);
-        (1..3).for_each(|index| board.join(index));
-        assert_eq!(board.buffer(0), 3);
-        board.advance(1000, Time::ZERO);
-        assert!(!board.get(0).is_some_and(|first| first.joined));
-        assert_eq!(board.buffer(0), 2);
     }
 
     #[test]

@@ -47,11 +47,6 @@ impl Core {
         self.app_end.saturating_sub(self.board.max())
     }
 
-    /// Whether there is something to send, if the windows have room for it.
-    pub(crate) fn has_more(&self) -> bool {
-        self.board.lost() > 0 || self.new_payload() > 0 || self.ends_with(0)
-    }
-
     /// Whether a segment that is not full waits while data is outstanding, because the application may write more (RFC
     /// 9293 §3.7.4).
     #[inline]
@@ -78,11 +73,6 @@ impl Core {
         } else {
             payload
         }
-    }
-
-    /// The payload of the segment at `index`, or of a new one there.
-    pub(crate) fn len_of(&self, index: usize) -> u32 {
-        self.board.get(index).map_or_else(|| self.new_payload(), |segment| segment.len)
     }
 
     /// Whether the next new segment, with this payload, carries the FIN.

@@ -17,9 +17,12 @@ mod recovery;
 mod send_buffer;
 mod sender;
 mod small_queue;
+mod smoother;
 mod state;
+mod tags;
 mod writing;
 
 pub use self::params::{Params, ReceiveWindow, SendBufferSize, Timers};
-pub(crate) use self::receiver::Receiver;
+pub(crate) use self::receiver::{Beside, Receiver};
 pub(crate) use self::sender::Sender;
+pub(crate) use self::smoother::Smoother;

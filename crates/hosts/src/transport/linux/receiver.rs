@@ -24,6 +24,18 @@ pub(crate) struct Receiver {
     answers: u32,
     /// Something but a SYN has arrived.
     opened: bool,
+    /// The sender at this end.
+    pub beside: Option<Beside>,
+}
+
+/// What a receiver asks the sender at its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beside {
+    /// The smoothed round trip, and the retransmission timeout.
+    pub round_trip: Option<Span>,
+    pub timeout: Span,
+    /// The sender has closed its direction.
+    pub closed: bool,
 }
 
 impl Receiver {
@@ -40,6 +52,7 @@ impl Receiver {
             wait: params.initial_rto,
             answers: 0,
             opened: false,
+            beside: None,
         }
     }
 
@@ -104,7 +117,12 @@ impl ReceivingEnd for Receiver {
         if let Policy::Quick(quick) = &tcp.policy {
             tcp.trip.largest = quick.full();
         }
-        let placed = tcp.place(header, self.buffer.base.announced, now);
+        let mut placed = tcp.place(header, self.buffer.base.announced, now);
+        if let Some(sender) = self.beside {
+            let arrival = &mut placed.arrival;
+            (arrival.opening, arrival.timeout) = (sender.round_trip, Some(sender.timeout));
+            arrival.half = arrival.control && !sender.closed;
+        }
         let full = match &mut tcp.policy {
             Policy::Quick(quick) => quick.measure(&placed.arrival),
             _ => tcp.params.mss(),

@@ -5,6 +5,7 @@ use hopyard_engine::{Span, Time};
 use super::idle;
 use super::outdated::Outdated;
 use super::pacing::Pacing;
+use super::receiver::Beside;
 use super::recovery::Recovery;
 use super::send_buffer::Written;
 use super::small_queue::{SmallQueue, assumed_rate};
@@ -103,7 +104,8 @@ impl Sender {
         let times = core.board.get(0).map_or(1, |syn| syn.transmissions);
         let sent_again = std::mem::take(&mut core.timeouts_in_row) > 0;
         core.before_ack(header);
-        let acked = core.board.advance(header.ack, core.now);
+        let acked = self.tcp.advance(header.ack);
+        let core = &mut self.tcp.core;
         core.round_trip = acked.round_trip.or(core.round_trip);
         if let Some(round_trip) = acked.round_trip {
             core.note_round_trip(round_trip);
@@ -126,9 +128,9 @@ impl Sender {
     }
 
     fn on_new_ack(&mut self, header: &TcpHeader) {
+        self.tcp.core.before_ack(header);
+        let acked = self.tcp.advance(header.ack);
         let core = &mut self.tcp.core;
-        core.before_ack(header);
-        let acked = core.board.advance(header.ack, core.now);
         core.round_trip = acked.round_trip.or(core.round_trip);
         core.timeouts_in_row = 0;
         self.recovery.on_ack(&mut self.tcp, &mut self.control, header, &acked);
@@ -171,11 +173,11 @@ impl Sender {
             if self.small_queue.is_on() && !self.may_force(index) {
                 self.recovery.on_refused(&mut self.tcp);
             } else if self.tcp.core.fits_advertised(index) {
-                let gap = self.gap()(u64::from(self.tcp.core.len_of(index)));
+                let gap = self.gap()(u64::from(self.tcp.len_of(index)));
                 let departure = self.pacing.on_forced(now, gap);
                 self.tcp.departs = self.pacing.slot();
-                self.tcp.core.board.split(index);
-                self.tcp.core.board.split(index + 1);
+                self.tcp.split(index);
+                self.tcp.split(index + 1);
                 let header = self.emit(index, departure);
                 return Some(self.sent(header, index));
             }
@@ -197,7 +199,7 @@ impl Sender {
         let pace = self.control.pace();
         let paces = !pace.gap.is_zero();
         self.tcp.quantum = (self.control.wants().recovery_window && paces).then_some(pace.quantum);
-        if unpaced == 0 && paces && self.tcp.core.has_more() && self.pacing.blocks(now) {
+        if unpaced == 0 && paces && self.tcp.has_more() && self.pacing.blocks(now) {
             return None;
         }
         let Some(index) = self.recovery.next(&mut self.tcp) else {
@@ -219,7 +221,7 @@ impl Sender {
         }
         if paces {
             let quantum = || self.recovery.together(&self.tcp, index, pace.quantum);
-            let (len, gap) = (u64::from(self.tcp.core.len_of(index)), self.gap());
+            let (len, gap) = (u64::from(self.tcp.len_of(index)), self.gap());
             if !self.pacing.allows(now, len, gap, unpaced, quantum) {
                 return None;
             }
@@ -229,11 +231,11 @@ impl Sender {
         self.tcp.departs = self.pacing.slot();
         self.tcp.core.burst -= 1;
         if !self.pacing.joins() {
-            self.tcp.core.board.split(index);
+            self.tcp.split(index);
         }
         let header = self.emit_in_order(index);
         if self.pacing.joins() && !header.retransmission {
-            self.tcp.core.board.join(index);
+            self.tcp.tags[index].joined = true;
         }
         Some(self.sent(header, index))
     }
@@ -257,7 +259,8 @@ impl Sender {
         if !header.retransmission && self.recovery.has_sent_buffer() {
             self.tcp.look_for_room(self.recovery.reordering());
         }
-        header.flags.psh = self.tcp.core.board.has_psh(index);
+        let tag = self.tcp.tags[index];
+        header.flags.psh = tag.psh || tag.ends_buffer;
         header
     }
 
@@ -300,7 +303,8 @@ impl Sender {
     /// Whether the segment at `index` was sent by itself, and has not left the node yet.
     fn is_in_node(&self, index: usize) -> bool {
         let segment = self.tcp.core.board.get(index);
-        self.small_queue.is_on() && segment.is_some_and(|segment| !segment.shared && self.small_queue.has(segment.seq))
+        self.small_queue.is_on()
+            && segment.is_some_and(|segment| !self.tcp.tags[index].shared && self.small_queue.has(segment.seq))
     }
 
     /// Whether a segment may be sent for which the window need have no room: the first after a timeout, or a probe.
@@ -350,15 +354,15 @@ impl Sender {
             tcp.collapse(index);
             // A retransmitted segment without a mark counts as lost too, unless a probe retransmits it.
             if !tcp.core.tail_probe {
-                tcp.core.mark_lost(index);
+                tcp.mark_lost(index);
             }
-            tcp.core.board.resend(index, departure)
+            tcp.resend(index, departure)
         } else {
             let syn = self.stage == Stage::Opening;
             if syn {
                 self.first_syn = tcp.core.params.timestamps.then(|| milliseconds(tcp.core.now));
             }
-            let segment = tcp.core.push_new(syn, departure);
+            let segment = tcp.push_new(syn, departure);
             tcp.buffer.on_sent(segment.end());
             if segment.len > 0 && segment.len < tcp.core.params.mss() {
                 tcp.core.small_end = segment.end();
@@ -384,6 +388,12 @@ impl Sender {
         self.recovery.reordering()
     }
 
+    /// The sender's part in the decisions of the receiver at its end.
+    pub(crate) fn beside(&self) -> Beside {
+        let core = &self.tcp.core;
+        Beside { round_trip: core.rtt.srtt(), timeout: core.rtt.timeout(), closed: core.fin_sent }
+    }
+
     /// Whether the application has written everything that it wanted to.
     pub(crate) fn has_written_all(&self) -> bool {
         self.tcp.buffer.is_done()
@@ -397,8 +407,8 @@ impl Sender {
     /// A segment waits in the sender's node.
     pub(crate) fn on_queued(&mut self, seq: u64, len: u64) {
         let board = &self.tcp.core.board;
-        let segment = board.get(board.index_of(seq));
-        let cut = segment.is_some_and(|segment| segment.seq == seq && segment.shared);
+        let index = board.index_of(seq);
+        let cut = board.get(index).is_some_and(|segment| segment.seq == seq && self.tcp.tags[index].shared);
         self.small_queue.on_queued(seq, len, cut);
     }
 
@@ -475,7 +485,7 @@ impl SendingEnd for Sender {
             return;
         }
         self.tcp.thaw();
-        self.tcp.core.reports_mark = header.flags.ece;
+        self.tcp.reports_mark = header.flags.ece;
         self.tcp.core.count_ack();
         self.tcp.note_duplicate(header);
         if header.ack >= self.tcp.core.una() {

@@ -1,5 +1,7 @@
 //! The state of Linux's sender beyond the state of every sender.
 
+use std::collections::VecDeque;
+
 use hopyard_engine::Time;
 
 use super::params::SendBufferSize;
@@ -8,10 +10,31 @@ use crate::packet::TcpHeader;
 use crate::transport::congestion::{Answer, Controller, Phase};
 use crate::transport::connection::{Acked, Core, Wheel};
 
+/// The note on a segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tag {
+    /// It has the flag PSH, because it ends the data that the application wrote.
+    pub psh: bool,
+    /// It has the flag PSH, because it was sent last as the end of a buffer of several segments.
+    pub ends_buffer: bool,
+    /// It was sent again because it was deemed lost, and is not reported since.
+    pub repaired: bool,
+    /// Its last transmission was a repeated one, and is not known to have arrived or to be lost.
+    pub resent: bool,
+    /// It left in one buffer with the segment before it.
+    pub joined: bool,
+    /// It was sent last in one buffer with others.
+    pub shared: bool,
+    /// It was deemed lost by time, and not sent since: if the mark is taken back, time does not tell again.
+    pub untimed: bool,
+}
+
 /// The state that Linux's sender shares with its recovery.
 #[derive(Clone, Debug)]
 pub struct State {
     pub core: Core,
+    /// A note on each segment of the scoreboard.
+    pub tags: VecDeque<Tag>,
     /// When timers expire that are set.
     pub wheel: Wheel,
     /// The application's data, if the send buffer has a limit, and how many windows it has room for.
@@ -25,6 +48,8 @@ pub struct State {
     pub departs: Time,
     /// Segments that leave together, if the congestion control sets the rate.
     pub quantum: Option<u32>,
+    /// The acknowledgement at hand reports a mark.
+    pub reports_mark: bool,
     /// The duplicate that the acknowledgement at hand reports, as far as a retransmission explains it, and how many
     /// segments were reported so.
     pub spurious: Option<(u64, u64)>,
@@ -38,6 +63,7 @@ impl State {
         core.small_end = 0;
         let params = &core.params;
         Self {
+            tags: VecDeque::new(),
             windows,
             wheel: params.linux.wheel(params.tick),
             buffer: match params.linux.send_buffer {
@@ -48,6 +74,7 @@ impl State {
             last_sent: Time::ZERO,
             departs: Time::ZERO,
             quantum: None,
+            reports_mark: false,
             spurious: None,
             spurious_segments: 0,
             core,
@@ -117,15 +144,13 @@ impl State {
         }
     }
 
-    /// The segment at `index` is to be sent again. Small segments after it become a part of it, up to the size of a
-    /// full segment.
-    pub fn collapse(&mut self, index: usize) {
-        let (edge, mss) = (self.core.edge(), self.core.params.mss());
-        if self.core.board.get(index).is_some_and(|segment| segment.len < mss) {
-            let count = self.core.board.collapse(index, mss, edge);
-            if let Some(sampler) = &mut self.core.sampler {
-                sampler.on_collapsed(index, count);
-            }
-        }
+    /// Whether there is something to send, if the windows have room for it.
+    pub fn has_more(&self) -> bool {
+        self.core.board.lost() > 0 || self.core.new_payload() > 0 || self.core.ends_with(0)
+    }
+
+    /// The payload of the segment at `index`, or of a new one there.
+    pub fn len_of(&self, index: usize) -> u32 {
+        self.core.board.get(index).map_or_else(|| self.core.new_payload(), |segment| segment.len)
     }
 }

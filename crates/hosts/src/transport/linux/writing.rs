@@ -109,9 +109,9 @@ impl State {
     /// The memory that the data takes which was written and is not acknowledged.
     fn taken(&self) -> u64 {
         let (mut sent, mut reported) = (0, false);
-        for segment in self.core.board.iter() {
+        for (segment, tag) in self.tagged(0) {
             // Segments that are reported lie in one piece with those before.
-            sent += u64::from(!(segment.joined || (reported && segment.sacked)));
+            sent += u64::from(!(tag.joined || (reported && segment.sacked)));
             reported = segment.sacked;
         }
         self.core.app_end.saturating_sub(self.core.una()) + OVERHEAD * (sent + self.buffer.pieces.len() as u64)

@@ -15,9 +15,9 @@ use hopyard_engine::{Span, Time};
 
 use super::prr::Prr;
 use super::{Arrival, LossRecovery, Recovers, proportional};
-use crate::packet::{SackBlocks, TcpHeader};
+use crate::packet::TcpHeader;
 use crate::transport::congestion::{CongestionControl, Controller, Phase};
-use crate::transport::connection::{Core, Params, Segment, dsack, is_earlier, milliseconds};
+use crate::transport::connection::{Core, Params, Segment, ascending, dsack, is_earlier, milliseconds};
 
 /// Recoveries without DSACK after which the reordering window shrinks to its first size (§6.2 step 4).
 const PERSIST: u32 = 16;
@@ -262,14 +262,6 @@ impl Rack {
             self.probe = None;
         }
     }
-}
-
-/// Blocks in the order of sequence numbers.
-fn ascending(blocks: &SackBlocks) -> impl Iterator<Item = (u64, u64)> {
-    let mut sorted = [(u64::MAX, u64::MAX); SackBlocks::MAX];
-    sorted.iter_mut().zip(blocks.iter()).for_each(|(place, block)| *place = block);
-    sorted.sort_unstable();
-    sorted.into_iter().take(blocks.len())
 }
 
 impl Recovers for Rack {

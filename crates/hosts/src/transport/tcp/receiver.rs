@@ -6,7 +6,7 @@ use hopyard_engine::{Span, Time};
 use crate::packet::TcpHeader;
 use crate::transport::acking::{self, AckPolicy, Policy, Reading, Verdict};
 use crate::transport::connection::{
-    Beside, Buffer, Connection, Habits, Intake, Params, ReceiverCounters, ReceivingEnd, header_bytes,
+    Buffer, Connection, Habits, Intake, Noted, Params, ReceiverCounters, ReceivingEnd, header_bytes,
 };
 use crate::transport::linux;
 
@@ -142,13 +142,14 @@ impl TcpReceiver {
     /// A segment of this end's sender reports what arrived, so that no acknowledgement of its own is needed. It has
     /// blocks of SACK at an end of Linux, which reports disorder apart where a segment has no room for them.
     pub fn report(&mut self, header: &mut TcpHeader, now: Time) {
-        if self.tcp.beside.is_none() {
+        let is_linux = matches!(self.machine, Machine::Linux(_));
+        if !is_linux {
             self.read(now);
         }
         self.tcp.due = false;
         self.tcp.answer_syn = header.flags.syn;
         let TcpHeader { ack, window, sack, .. } = self.machine.header(&mut self.tcp, now);
-        if self.tcp.beside.is_some() {
+        if is_linux {
             header.sack = sack;
         }
         (header.ack, header.window, header.flags.ack) = (ack, window, true);
@@ -168,8 +169,10 @@ impl TcpReceiver {
     }
 
     /// A segment is about to arrive at an end whose sender is one of Linux.
-    pub(crate) const fn look_beside(&mut self, sender: Beside) {
-        self.tcp.beside = Some(sender);
+    pub(crate) fn look_beside(&mut self, sender: linux::Beside) {
+        if let Machine::Linux(receiver) = &mut self.machine {
+            receiver.beside = Some(sender);
+        }
     }
 
     /// A segment that this end cannot accept is to be answered.
@@ -197,11 +200,16 @@ impl TcpReceiver {
         self.tcp.duplicate = None;
     }
 
-    /// The next segment with data is marked, or was sent again: the sender may have a small window.
-    pub const fn hurry(&mut self) {
-        match &mut self.tcp.policy {
-            Policy::Quick(quick) => quick.expect_small_window(),
-            _ => self.tcp.due = true,
+    /// Takes in a segment's part in the reports of marks. Linux acknowledges at once what begins or ends them, or was
+    /// probably sent again: the sender may have a small window.
+    pub(crate) fn note_marks(&mut self, noted: Noted) {
+        if let Machine::Linux(_) = self.machine {
+            let hurries = noted.begins || noted.again;
+            self.tcp.due |= noted.ends;
+            match &mut self.tcp.policy {
+                Policy::Quick(quick) if hurries => quick.expect_small_window(),
+                _ => self.tcp.due |= hurries,
+            }
         }
     }
 

@@ -12,7 +12,7 @@ pub use self::shown::SenderState;
 use super::config::Config;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{CongestionControl, Controller};
-use crate::transport::connection::{Beside, Core, Habits, Params, Parts, Peer, SendingEnd};
+use crate::transport::connection::{Core, Habits, Params, Parts, Peer, SendingEnd};
 use crate::transport::linux;
 use crate::transport::notice::NetworkEvent;
 
@@ -60,7 +60,7 @@ impl TcpSender {
     }
 
     /// Linux's sender, if this is one.
-    fn linux(&self) -> Option<&linux::Sender> {
+    pub(crate) fn linux(&self) -> Option<&linux::Sender> {
         match &self.machine {
             Machine::Linux(sender) => Some(sender),
             Machine::Plain(_) => None,
@@ -169,12 +169,6 @@ impl TcpSender {
     pub fn on_peer_closed(&mut self) {
         let (core, _, peer) = self.machine.parts_mut();
         (peer.closed, peer.closed_first) = (true, !core.fin_sent);
-    }
-
-    /// The sender's part in the decisions of the receiver at its end, if it is one of Linux.
-    pub(crate) fn beside(&self) -> Option<Beside> {
-        let core = self.linux().map(|_| self.machine.parts().core)?;
-        Some(Beside { round_trip: core.rtt.srtt(), timeout: core.rtt.timeout(), closed: core.fin_sent })
     }
 
     /// An event of the network layer about the route to the receiver.

@@ -2,8 +2,8 @@
 
 use hopyard_engine::{Span, Time};
 
-use crate::packet::{SackBlocks, TcpHeader};
-use crate::transport::connection::{Segment, is_earlier, milliseconds};
+use crate::packet::TcpHeader;
+use crate::transport::connection::{Segment, ascending, is_earlier, milliseconds};
 use crate::transport::linux::state::State;
 
 /// The report of one acknowledgement.
@@ -173,12 +173,4 @@ fn sacked_again(tcp: &State, start: u64, end: u64) -> Option<u64> {
     let covered =
         (first..tcp.core.board.len()).map_while(|index| tcp.core.board.get(index).filter(|it| it.end() <= end));
     covered.filter(|it| it.transmissions > 1 && it.sacked).map(|it| it.seq).next()
-}
-
-/// Blocks in the order of sequence numbers.
-fn ascending(blocks: &SackBlocks) -> impl Iterator<Item = (u64, u64)> {
-    let mut sorted = [(u64::MAX, u64::MAX); SackBlocks::MAX];
-    sorted.iter_mut().zip(blocks.iter()).for_each(|(place, block)| *place = block);
-    sorted.sort_unstable();
-    sorted.into_iter().take(blocks.len())
 }

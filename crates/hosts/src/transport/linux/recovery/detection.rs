@@ -3,6 +3,7 @@
 use hopyard_engine::{Span, Time};
 
 use crate::transport::connection::{Core, Segment};
+use crate::transport::linux::state::State;
 
 /// Recoveries without DSACK after which the reordering window shrinks to its first size (§6.2 step 4).
 const PERSIST: u32 = 16;
@@ -130,22 +131,22 @@ impl Detection {
 
     /// §6.2 step 5: marks lost segments. Linux takes these segments off the list that it times, until they are sent
     /// again. If an undone reduction takes the marks back, only a timeout finds the missing segments.
-    pub fn detect(&mut self, core: &mut Core, repairing: bool) -> Found {
+    pub fn detect(&mut self, tcp: &mut State, repairing: bool) -> Found {
         let mut found = Found::default();
         let Some(newest) = self.newest else { return found };
-        let allowance = self.rtt + self.window(core, repairing);
-        for index in 0..core.board.len() {
-            let Some(segment) = core.board.get(index) else { break };
-            if segment.sacked || segment.lost || segment.untimed || newest <= (segment.sent, segment.end()) {
+        let allowance = self.rtt + self.window(&tcp.core, repairing);
+        for index in 0..tcp.core.board.len() {
+            let Some(segment) = tcp.core.board.get(index) else { break };
+            if segment.sacked || segment.lost || tcp.tags[index].untimed || newest <= (segment.sent, segment.end()) {
                 continue;
             }
             let due = segment.sent + allowance;
-            if due <= core.now {
+            if due <= tcp.core.now {
                 found.lost_again |= segment.transmissions > 1;
-                core.mark_lost(index);
-                core.board.stop_timing(index);
+                tcp.mark_lost(index);
+                tcp.tags[index].untimed = true;
             } else {
-                found.wait = found.wait.max(Some(due.since(core.now)));
+                found.wait = found.wait.max(Some(due.since(tcp.core.now)));
             }
         }
         found
@@ -153,10 +154,10 @@ impl Detection {
 
     /// §6.3, at a timeout: the first segment is lost, and so is every segment that was sent too long ago. There is no
     /// allowance for reordering.
-    pub fn mark_timed_out(&self, core: &mut Core) {
-        for index in 0..core.board.len() {
-            if index == 0 || core.board.get(index).is_some_and(|segment| segment.sent + self.rtt <= core.now) {
-                core.mark_lost(index);
+    pub fn mark_timed_out(&self, tcp: &mut State) {
+        for index in 0..tcp.core.board.len() {
+            if index == 0 || tcp.core.board.get(index).is_some_and(|segment| segment.sent + self.rtt <= tcp.core.now) {
+                tcp.mark_lost(index);
             }
         }
     }

@@ -53,7 +53,6 @@ impl Recovery {
         if let Some(round_trip) = opened {
             tcp.core.take_sample(round_trip, tcp.core.now - round_trip, false);
         }
-        tcp.core.stop_timing();
         tcp.window_changed = tcp.core.now;
         self.timer.stop(tcp);
     }
@@ -95,7 +94,10 @@ impl Recovery {
 
     /// An acknowledgement arrived that the scoreboard has not processed yet.
     pub fn inspect(&mut self, tcp: &mut State, header: &TcpHeader) {
-        tcp.core.forget_losses();
+        if let Some(sampler) = &mut tcp.core.sampler {
+            // Losses until now do not count in the next sample.
+            sampler.take_losses(tcp.core.lost);
+        }
         let highest = tcp.core.board.high_sacked().unwrap_or(tcp.core.una());
         let mut detection = self.detection.clone();
         let report = Report::read(tcp, header, self.end, |segment, by_sack| {
@@ -113,7 +115,7 @@ impl Recovery {
                 undo.on_duplicate(&tcp.core, duplicate, report.una);
             }
         }
-        tcp.core.board.mark_sacked(&header.sack);
+        tcp.mark_sacked(&header.sack);
         if self.condition != Condition::Loss || self.undo.is_some() {
             let reported = tcp.core.board.high_sacked().unwrap_or(tcp.core.una());
             self.detection.note_order(&tcp.core, report.lowest_sacked, reported);
@@ -183,7 +185,7 @@ impl Recovery {
         self.timer.stop(tcp);
         tcp.core.duplicates = 0;
         tcp.core.board.unnamed = 0;
-        self.detection.mark_timed_out(&mut tcp.core);
+        self.detection.mark_timed_out(tcp);
         let threshold = tcp.core.params.duplicate_threshold;
         if matches!(self.condition, Condition::Open | Condition::Disorder)
             && tcp.core.board.sacked() >= threshold as usize
@@ -223,7 +225,7 @@ impl Recovery {
             return;
         }
         let in_network = tcp.core.in_network();
-        self.detection.detect(&mut tcp.core, self.repairs());
+        self.detection.detect(tcp, self.repairs());
         if tcp.core.in_network() < in_network && self.condition != Condition::Recovery {
             self.begin_recovery(tcp, control);
             self.reduce(tcp, 1.0, false);
@@ -285,6 +287,6 @@ impl Recovery {
     /// segments leave in pairs.
     pub fn buffer(&self, tcp: &State, index: usize) -> Option<u32> {
         let sent = index < tcp.core.board.len();
-        self.pairs.as_ref().map(|pairs| if sent { tcp.core.board.buffer(index) } else { pairs.whole() })
+        self.pairs.as_ref().map(|pairs| if sent { tcp.together(index) } else { pairs.whole() })
     }
 }

@@ -40,7 +40,7 @@ use self::undo::Undo;
 use self::usage::Usage;
 use super::state::State;
 use crate::packet::TcpHeader;
-use crate::transport::congestion::{Before, Condition, Controller, Phase};
+use crate::transport::congestion::{Before, Condition, Controller, Loss, Phase};
 use crate::transport::connection::{Acked, IdleRestart};
 use crate::transport::recovery::Prr;
 
@@ -100,13 +100,13 @@ impl Recovery {
 
     /// Segments that were sent again and are in the network.
     fn resent_in_network(tcp: &State) -> u32 {
-        tcp.core.board.iter().filter(|segment| segment.resent).count() as u32
+        tcp.tags.iter().filter(|tag| tag.resent).count() as u32
     }
 
     /// Segments sent again that a receiver may still report as duplicates: those in the network, and the segment of a
     /// probe that is not answered, even if SACK reports it.
     fn may_be_duplicates(&self, tcp: &State) -> u32 {
-        let again = |end| tcp.core.board.iter().any(|segment| segment.end() == end && segment.resent);
+        let again = |end| tcp.tagged(0).any(|(segment, tag)| segment.end() == end && tag.resent);
         let probe = self.probe.is_some_and(|probe| probe.retransmits && !again(probe.end));
         Self::resent_in_network(tcp) + u32::from(probe)
     }
@@ -199,13 +199,13 @@ impl Recovery {
     /// reordering window.
     fn answer(&mut self, tcp: &mut State, control: &mut Controller, header: &TcpHeader) -> bool {
         let report = self.report;
-        if tcp.core.reports_mark
+        if tcp.reports_mark
             && let Some(undo) = &mut self.undo
         {
             // The reduction is needed, whatever it was made for.
             undo.before = None;
         }
-        let plain = report.advances && !report.sacks && report.duplicate.is_none() && !tcp.core.reports_mark;
+        let plain = report.advances && !report.sacks && report.duplicate.is_none() && !tcp.reports_mark;
         if self.condition == Condition::Open && plain {
             return false;
         }
@@ -290,7 +290,6 @@ impl Recovery {
                 }
             } else if report.advances && !recovered {
                 self.end = tcp.core.board.max();
-                tcp.core.recover = self.end;
                 tcp.core.pushes = true;
                 if tcp.core.fits_advertised(tcp.core.board.len()) {
                     self.new_only = true;
@@ -366,14 +365,14 @@ impl Recovery {
                 _ => tcp.core.board.unnamed >= self.detection.reordering,
             };
             if lost {
-                tcp.core.mark_lost(0);
+                tcp.mark_lost(0);
             }
             return (false, false);
         }
         if !std::mem::take(&mut self.detection.advanced) {
             return (false, false);
         }
-        let found = self.detection.detect(&mut tcp.core, self.repairs());
+        let found = self.detection.detect(tcp, self.repairs());
         if let Some(wait) = found.wait {
             self.timer.wait_for_reordering(tcp, wait);
         }
@@ -382,9 +381,9 @@ impl Recovery {
 
     fn begin_if_lost(&mut self, tcp: &mut State, control: &mut Controller) {
         // A loss that was repaired already begins a recovery too, if it lies beyond the last one.
-        if tcp.core.board.first_missing().is_some() {
+        if tcp.first_missing().is_some() {
             self.begin_recovery(tcp, control);
-        } else if tcp.core.reports_mark && matches!(self.condition, Condition::Open | Condition::Disorder) {
+        } else if tcp.reports_mark && matches!(self.condition, Condition::Open | Condition::Disorder) {
             self.begin_mark(tcp, control);
         } else if self.condition != Condition::Loss && !self.marked {
             if !Self::was_resent(tcp) {
@@ -395,11 +394,11 @@ impl Recovery {
     }
 
     fn begin_recovery(&mut self, tcp: &mut State, control: &mut Controller) {
-        let Some(first) = tcp.core.board.first_missing() else { return };
+        let Some(first) = tcp.first_missing() else { return };
         // A reduction for a mark goes on, and is not undone.
         let goes_on = std::mem::take(&mut self.marked);
         let before = self.before(tcp);
-        let may_return = !goes_on && !tcp.core.reports_mark;
+        let may_return = !goes_on && !tcp.reports_mark;
         self.undo = Some(Undo::new(&tcp.core, may_return.then_some(before), self.may_be_duplicates(tcp)));
         self.probe = None;
         self.end = tcp.core.board.max();
@@ -519,7 +518,8 @@ impl Recovery {
             if let Some(before) = self.undo.as_mut().and_then(|undo| undo.before.as_mut()) {
                 before.cwnd = tcp.core.cwnd;
             }
-            tcp.core.report_repaired(control);
+            let repaired = Loss { sent: tcp.core.now, transmissions: 1 };
+            tcp.core.report_as(control, &repaired, &tcp.core.view());
             self.enter(tcp, control, Condition::Reduced);
             self.end = tcp.core.board.max();
             self.end_reduction(tcp, control, false);

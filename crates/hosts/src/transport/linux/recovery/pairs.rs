@@ -207,7 +207,7 @@ impl Pairs {
     /// How many segments from the one at `index` on leave together, of the `quantum` that pacing allows.
     pub fn together(&self, tcp: &State, index: usize, quantum: u32) -> u32 {
         let room = (tcp.core.cwnd - tcp.core.in_network()).max(1.0) as u32;
-        let buffer = if index < tcp.core.board.len() { tcp.core.board.buffer(index) } else { self.whole() };
+        let buffer = if index < tcp.core.board.len() { tcp.together(index) } else { self.whole() };
         quantum.min(buffer).min(room)
     }
 

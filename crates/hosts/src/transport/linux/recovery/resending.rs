@@ -26,7 +26,7 @@ impl Resending {
         if self.left > 0 && segment.seq == self.next {
             return;
         }
-        let followers = tcp.core.board.iter().skip(index + 1).take_while(|it| it.joined && it.lost).count() as u32;
+        let followers = tcp.tagged(index + 1).take_while(|(it, tag)| tag.joined && it.lost).count() as u32;
         let room = (tcp.core.cwnd - tcp.core.in_network()).max(1.0) as u32;
         self.whole = (1 + followers).min(room).min(Pairs::buffer(tcp));
         self.left = self.whole;
@@ -38,12 +38,9 @@ impl Resending {
         let follows = several && self.left < self.whole;
         self.left = self.left.saturating_sub(1);
         self.next = tcp.core.board.get(index).map_or(0, |segment| segment.end());
-        tcp.core.board.end_buffer(index, several && self.left == 0);
-        if several {
-            tcp.core.board.share(index);
-        }
-        if follows {
-            tcp.core.board.join(index);
-        }
+        let tag = &mut tcp.tags[index];
+        tag.ends_buffer = several && self.left == 0;
+        tag.shared |= several;
+        tag.joined |= follows;
     }
 }

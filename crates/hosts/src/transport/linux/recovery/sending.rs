@@ -12,20 +12,16 @@ impl Recovery {
         if again {
             self.resending.on_sent(tcp, index);
         } else if let Some(pairs) = self.pairs.as_mut().filter(|pairs| pairs.shares()) {
-            tcp.core.board.share(index);
+            tcp.tags[index].shared = true;
             // With pacing the sender itself knows what leaves together.
-            if pairs.follows() && tcp.quantum.is_none() {
-                tcp.core.board.join(index);
-            }
+            tcp.tags[index].joined |= pairs.follows() && tcp.quantum.is_none();
         }
         let ends = self.pairs.as_mut().is_some_and(|pairs| pairs.on_sent(tcp));
         // A segment that only has the FIN has not been written.
         let has_data = tcp.core.board.get(index).is_some_and(|segment| segment.len > 0);
         if has_data && !again {
-            tcp.core.board.end_buffer(index, ends);
-            if Pairs::ends_push(tcp) {
-                tcp.core.board.mark_psh(index);
-            }
+            tcp.tags[index].ends_buffer = ends;
+            tcp.tags[index].psh |= Pairs::ends_push(tcp);
         }
         let probing = std::mem::take(&mut self.probing);
         if probing {

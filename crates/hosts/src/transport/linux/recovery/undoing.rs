@@ -8,7 +8,7 @@ impl Recovery {
     /// Takes the reduction back; with `found` the marks of losses too.
     pub(super) fn undo_reduction(&mut self, tcp: &mut State, control: &mut Controller, found: bool) {
         if found {
-            tcp.core.unmark_losses();
+            tcp.unmark_losses();
         }
         if let Some(before) = self.undo.take().and_then(|undo| undo.before) {
             let answer = control.on_undo(&before, &tcp.core.view());
