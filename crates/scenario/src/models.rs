@@ -178,7 +178,7 @@ fn kind(property: &Value, root: &Value) -> String {
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
     match kind {
         // The description of a quantity contains an example.
-        "string" | "" if schema.get("examples").is_some() => description(schema),
+        "string" | "" if schema.get("examples").is_some() && !description(schema).is_empty() => description(schema),
         "string" => "text".to_owned(),
         "integer" => "a whole number".to_owned(),
         "number" => "a number".to_owned(),

@@ -26,6 +26,14 @@ fn warned(text: &str, words: &[&str]) {
 const WIRED: &str = "[nodes]\ncount = 4\nwired = 2\n[[flow]]\nfrom = 0\nto = 5\n[[wire]]\nbetween = [3, 4]\n\
     [[wire]]\nbetween = [4, 5]\n";
 
+/// The range is then no distance at all, and the nodes lie more ranges apart than a number counts.
+#[test]
+fn the_least_power_reaches_nobody() {
+    let text = "[nodes]\ncount = 3\nspacing = \"200 m\"\n[radio]\ntransmit_power = \"1e-30 W\"\n";
+    let words = ["nothing can carry this flow", "no frame is received over more than 0 m"];
+    warned(&format!("{text}[[flow]]\nfrom = 0\nto = 2\n"), &words);
+}
+
 #[test]
 fn a_wired_host_needs_a_protocol_that_finds_routes_over_wires() {
     for protocol in ["dsdv", "aodv"] {

@@ -203,7 +203,7 @@ pub trait Routing: Routes + Deadline {
     }
 
     /// A routing message arrived from neighbour `from`. The protocol now owns the packet and must end it
-    /// (`Context::deliver`, or `Context::drop_packet`) or send it on. Its TTL is as it was sent: IP does not forward
+    /// (`Context::end`, or `Context::drop_packet`) or send it on. Its TTL is as it was sent: IP does not forward
     /// it.
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context);
 

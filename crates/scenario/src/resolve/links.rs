@@ -317,7 +317,8 @@ fn median_range(channel: &Channel, reach: f64, gain: f64) -> f64 {
 
 /// Calls `each` for every pair of nodes that may be within `range` of each other, until it returns false.
 fn near_pairs(places: &[Position], nodes: &[u32], range: f64, mut each: impl FnMut(u32, u32) -> bool) {
-    // The neighbours of a node are in its cell or in one of the eight cells around it.
+    // The neighbours of a node are in its cell or in one of the eight cells around it. With the shortest ranges all
+    // nodes may be in the last cell.
     let cell = |place: &Position| ((place.x / range).floor() as i64, (place.y / range).floor() as i64);
     let mut cells: BTreeMap<(i64, i64), Vec<u32>> = BTreeMap::new();
     for &node in nodes {
@@ -325,7 +326,8 @@ fn near_pairs(places: &[Position], nodes: &[u32], range: f64, mut each: impl FnM
     }
     for (&(x, y), nodes) in &cells {
         // Each pair of cells is examined once.
-        for other in [(x, y), (x + 1, y - 1), (x + 1, y), (x + 1, y + 1), (x, y + 1)] {
+        let (right, below, above) = (x.saturating_add(1), y.saturating_sub(1), y.saturating_add(1));
+        for other in [(x, y), (right, below), (right, y), (right, above), (x, above)] {
             for &b in cells.get(&other).into_iter().flatten() {
                 for &a in nodes {
                     // Within a cell, each pair of nodes is examined once.

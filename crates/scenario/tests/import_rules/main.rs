@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The parts that every room of the model may know besides itself: headers, parameters, the context of a handler.
-const COMMON: &[&str] = &["file", "address", "packet", "params", "context", "order", "registry"];
+const COMMON: &[&str] = &["file", "address", "packet", "params", "context", "order", "registry", "samples"];
 
 /// The rooms of the model, from the bottom up, each with the rooms that it may know besides [`COMMON`].
 const ROOMS: &[(&str, &[&str])] = &[
@@ -23,6 +23,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("packet", &[]),
     ("params", &[]),
     ("order", &[]),
+    // What tests of several rooms build.
+    ("samples", &[]),
     ("context", &[]),
     ("mobility", &[]),
     ("phy", &["mobility"]),

@@ -24,15 +24,18 @@ impl Recovery {
             tcp.tags[index].psh |= Pairs::ends_push(tcp);
         }
         let probing = std::mem::take(&mut self.probing);
+        // In a reduction a probe with new data counts as any other segment; one that is sent again does not.
+        if !(probing && again)
+            && let Some(prr) = &mut self.prr
+        {
+            prr.on_sent();
+        }
         if probing {
             self.probe = Some(Probe { end: tcp.core.board.max(), retransmits: again });
             self.sent_new |= !again;
             // From the probe on a timeout is waited for.
             self.timer.restart(tcp);
             return;
-        }
-        if let Some(prr) = &mut self.prr {
-            prr.on_sent();
         }
         if again {
             self.first_resent = self.first_resent.or(Some(tcp.core.now));

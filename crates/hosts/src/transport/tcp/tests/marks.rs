@@ -149,9 +149,16 @@ fn the_data_before_a_timeout_belongs_to_one_reduction() {
 
 #[test]
 fn the_window_never_grows_while_all_acknowledgements_report_marks() {
-    for variant in crate::transport::congestion::MODELS.iter().map(|model| model.name) {
-        for (params, profile) in [(params(RFC), RFC), (linux(false), RFC), (linux(false), LINUX)] {
-            let (mut talk, _) = Talk::with(&params, variant, profile);
+    let mut gentle = Config::of_profile("cubic", RFC).expect("a variant");
+    if let Config::Cubic(cubic) = &mut gentle {
+        // The reduction leaves room for a tail loss probe, which counts in it.
+        cubic.beta = 0.8;
+    }
+    let named = |name| [RFC, LINUX].map(|profile| Config::of_profile(name, profile).expect("a variant"));
+    let all = crate::transport::congestion::MODELS.iter().map(|model| (model.name, named(model.name)));
+    for (variant, [published, as_linux]) in all.chain([("cubic, gentle", [gentle.clone(), gentle])]) {
+        for (params, config) in [(params(RFC), &published), (linux(false), &published), (linux(false), &as_linux)] {
+            let (mut talk, _) = Talk::begin(&params, Controller::new(config, Streams::new(1, 0).stream("rule")));
             if !talk.sender.answers_marks() {
                 continue;
             }
@@ -163,7 +170,7 @@ fn the_window_never_grows_while_all_acknowledgements_report_marks() {
             for segment in (6..20).step_by(2) {
                 marked(talk.after(40), segment);
                 let window = talk.window().0;
-                let name = format!("{variant}, profile {profile}, {:?}", params.habits);
+                let name = format!("{variant}, {:?}, {config:?}", params.habits);
                 assert!(window <= before, "{name}: the window grew from {before} to {window} at segment {segment}");
             }
         }
