@@ -34,10 +34,10 @@ PYTHON_SOURCES := $(shell find kernels python -type f -not -name '*.pyc' -not -n
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python kernels tests requirements release validation bench studies web)
 
-.PHONY: demo dev test test-rust test-fuzz test-python test-ebpf test-skipped test-skipped-rust test-skipped-python lint lint-ebpf lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers site release-check lock clean
+.PHONY: demo dev test test-rust test-fuzz test-python test-ebpf test-skipped test-skipped-rust test-skipped-python lint lint-ebpf lint-rust lint-python format bench computation validate packetdrill kernels coverage papers site release-check lock clean
 
-# A release wheel that is there already stays.
-demo: $(or $(wildcard $(VENV)/release),$(VENV)/installed)
+# A wheel that is better optimised, and is there already, stays.
+demo: $(firstword $(wildcard $(VENV)/published $(VENV)/release) $(VENV)/installed)
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
 	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas \
 	    --measure delay,goodput,timeouts --plot --out $(OUT)
@@ -105,8 +105,9 @@ format: $(DEV)/developer
 	$(DEV)/bin/ruff format $(PYTHON_FOLDERS)
 	$(DEV)/bin/ruff check --fix $(PYTHON_FOLDERS)
 
-bench: $(VENV)/release
-	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
+# As published wheels are built, with a profile of runs: needs `rustup component add llvm-tools`.
+bench: $(VENV)/published
+	bench/pgo.sh
 	$(BIN)/python bench/run.py $(BENCH)
 	$(if $(BENCH),,$(BIN)/python bench/segments.py)
 	$(if $(BENCH),,$(BIN)/python bench/goodput.py)
@@ -115,10 +116,6 @@ bench: $(VENV)/release
 computation: $(VENV)/release
 	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
 	$(BIN)/python bench/computation.py
-
-# A wheel for publication, in dist/pgo: compiled with a profile of runs of three scenarios of bench.
-wheel-pgo: $(VENV)/release
-	bench/pgo.sh wheel
 
 # Hopyard's side of the comparison with ns-2, ns-3 and closed forms: validation/results and validation/RESULTS.md.
 validate:
@@ -187,11 +184,13 @@ $(DEV)/site $(DEV)/release: $(DEV)/%: requirements/%.txt | $(DEV)/developer
 	$(DEV)/bin/$(PIP) install --requirement $<
 	@touch $@
 
-$(VENV)/installed: PROFILE := quick
-$(VENV)/release: PROFILE := release
-$(VENV)/installed $(VENV)/release: $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
-	rm -rf dist $(VENV)/installed $(VENV)/release
-	$(BIN)/maturin build --profile $(PROFILE) --locked --quiet --out dist --interpreter $(BIN)/python
+WHEELS := $(VENV)/installed $(VENV)/release $(VENV)/published
+$(VENV)/installed: PROFILE := --profile quick
+$(VENV)/release: PROFILE := --release
+$(VENV)/published: PROFILE := --release --pgo
+$(WHEELS): $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
+	rm -rf dist $(WHEELS)
+	$(BIN)/maturin build $(PROFILE) --locked --quiet --out dist --interpreter $(BIN)/python
 	$(BIN)/$(PIP) install --no-deps --force-reinstall --no-build-isolation dist/*.whl ./kernels
 	@touch $@
 

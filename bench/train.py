@@ -1,0 +1,28 @@
+"""The runs from which the compiler learns what to make fast, for wheels (`maturin build --pgo`) and for the core.
+
+    python bench/train.py               runs them with the installed Hopyard
+    python bench/train.py PROGRAM       runs them with the program of `make bench`
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+#: Three scenarios of the bench, with seconds within which all their flows start.
+RUNS = {"chain6": 60, "rwp50": 160, "rwp400": 12}
+
+
+def main() -> None:
+    """Makes each run."""
+    for name, seconds in RUNS.items():
+        scenario = Path(__file__).parent / "scenarios" / f"{name}.toml"
+        if len(sys.argv) > 1:
+            subprocess.run([sys.argv[1], str(scenario), f"until={seconds} s"], check=True)
+        else:
+            import hopyard
+
+            hopyard.run(scenario, runs=1, set={"duration": f"{seconds} s"}, progress=False)
+
+
+if __name__ == "__main__":
+    main()
