@@ -1,7 +1,6 @@
 """The runs from which the compiler learns what to make fast, for wheels (`maturin build --pgo`) and for the core.
 
-    python bench/train.py               runs them with the installed Hopyard
-    python bench/train.py PROGRAM       runs them with the program of `make bench`
+Without an argument, the installed Hopyard makes them; with one, the program of `make bench` with this path.
 """
 
 import subprocess
