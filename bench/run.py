@@ -319,8 +319,8 @@ def main() -> None:
     head = (
         "# Speed beside ns-2, ns-3 and others\n\n"
         "Made by `make bench`. Hopyard is compiled as its published wheels are, with a profile of runs of chain6, "
-        "rwp50 and rwp400; the peers are Debian's packages. The measured peak memory of the peers is at least that of the "
-        "measuring process. Ratios are relative to the core over the same simulated time.\n\n"
+        "rwp50 and rwp400; the peers are Debian's packages. The measured peak memory of the peers is at least that of "
+        "the measuring process. Ratios are relative to the core over the same simulated time.\n\n"
     )
     (folder / "speed.md").write_text(head + text)
     with (folder / "speed.csv").open("w", newline="") as file:
