@@ -112,8 +112,10 @@ pub struct StationView {
     pub frames: u64,
     /// The counts of every MAC.
     pub counted: Counted,
-    /// The counts of its own MAC alone.
-    pub own: Vec<(&'static Metric, u64)>,
+    /// The counters of its own MAC alone.
+    pub metrics: &'static [Metric],
+    /// Their values.
+    pub own: Vec<u64>,
     /// Frames that its radio has lost.
     pub lost: Lost,
     /// The energy that its radio has taken, if energy is counted.
@@ -630,7 +632,8 @@ impl<M: Slotted> Channel<M> {
         StationView {
             frames: if self.factors.jams(station) { 0 } else { self.medium.sent(station) },
             counted: counters.common(),
-            own: M::Counters::METRICS.iter().zip(counters.own()).collect(),
+            metrics: M::Counters::METRICS,
+            own: counters.own(),
             lost: self.medium.lost(station),
             spent: self.gauge.as_ref().map(|gauge| gauge.spent(station, now)),
         }

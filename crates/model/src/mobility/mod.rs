@@ -108,12 +108,10 @@ macro_rules! models {
         }
 
         impl Model {
-            /// The value of a counter; nothing if the model has no such one.
+            /// Its counters; [`Mobility::counts`] has their values.
             #[must_use]
-            pub fn metric(&self, metric: &Metric) -> Option<u64> {
-                let own = match self { $(Self::$variant(_) => <$module::Params as MobilityFacts>::METRICS,)+ };
-                let place = own.iter().position(|it| it.name == metric.name)?;
-                self.counts().get(place).copied()
+            pub const fn metrics(&self) -> &'static [Metric] {
+                match self { $(Self::$variant(_) => <$module::Params as MobilityFacts>::METRICS,)+ }
             }
         }
     };

@@ -172,6 +172,9 @@ row! {
     /// The counts of only the node's MACs, its movement model and its agents. Each counter has a column, in the order
     /// of [`own_columns`], with no value if the node has no such model.
     further own = it.own, described();
+    /// The table of nodes, kept by columns: a network may have a million nodes, most of whose columns have one value.
+    /// The rows are made when they are first looked at; [`Rows::parts`](super::Rows::parts) makes a few at a time.
+    kept in NodeTable;
 }
 
 /// A column of the table of nodes that belongs to single models: a counter, and the models that have it.
