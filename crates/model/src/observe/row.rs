@@ -182,6 +182,12 @@ macro_rules! row {
             }
         }
 
+        impl PartialEq for $table {
+            fn eq(&self, other: &Self) -> bool {
+                **self == **other
+            }
+        }
+
         impl<'a> IntoIterator for &'a $table {
             type Item = &'a $row;
             type IntoIter = std::slice::Iter<'a, $row>;

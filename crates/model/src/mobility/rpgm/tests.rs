@@ -219,7 +219,7 @@ fn forced_legs_are_counted_and_admissible() {
                 assert!((1.5 * (1.0 - 1e-6)..=5.0 * (1.0 + 1e-6)).contains(&leg.speed()), "{leg:?}");
             }
             let own = model.counts()[0];
-            assert_eq!(Model::ReferencePointGroup(model).metrics()[0].name, "legs_forced");
+            assert_eq!(Model::ReferencePointGroup(Box::new(model)).metrics()[0].name, "legs_forced");
             forced += own;
         }
         forced
