@@ -287,7 +287,8 @@ impl Ledger {
     }
 }
 
-/// Drops, kept apart by node, kind of packet and reason. Most nodes of a large network drop nothing, and have no counts.
+/// Drops, kept apart by node, kind of packet and reason. Most nodes of a large network drop nothing: they have no
+/// counts.
 #[derive(Clone, Debug, Default)]
 pub struct DropCounts(Vec<Option<Box<DropsOfNode>>>);
 

@@ -177,14 +177,17 @@ impl<M: Slotted> Channel<M> {
         let shared = M::share(params, &nodes[..talking], rate_control::Setup { config: plan.rates, draws, floors });
         let count = stations.len();
         let (mut legs, mut reception) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let (mut macs, mut interfaces) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for (place, station) in stations.into_iter().enumerate() {
+        let (mut backoffs, mut interfaces) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for station in stations {
             legs.push(station.leg);
             reception.push(station.reception);
             interfaces.push(station.interface);
-            let identity = Identity { interface: station.interface, node: station.node, station: place };
-            macs.push(M::new(identity, &shared, station.backoff));
+            backoffs.push(station.backoff);
         }
+        // The MACs are large, and the descriptions of the stations are gone when they are made.
+        let identities = interfaces.iter().zip(&nodes).enumerate();
+        let identities = identities.map(|(station, (&interface, &node))| Identity { interface, node, station });
+        let macs = identities.zip(backoffs).map(|(identity, backoff)| M::new(identity, &shared, backoff)).collect();
         debug_assert!(interfaces.is_sorted(), "stations are in the order of their interfaces");
         let names = interfaces.iter().map(|interface: &InterfaceId| interface.0).collect();
         // The first channel keeps the name that the stream had when there was one channel only.

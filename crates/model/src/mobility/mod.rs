@@ -44,7 +44,9 @@ macro_rules! models {
             /// When a movement file is missing or has no such node, or a group has no leader.
             pub fn build(&self, node: NodeId, nodes: &Nodes<'_>) -> Result<Model, BuildError> {
                 match self {
-                    $(Self::$variant(params) => $module::$variant::build(params, node, nodes).map(|it| Model::$variant(Box::new(it))),)+
+                    $(Self::$variant(params) => {
+                        $module::$variant::build(params, node, nodes).map(Box::new).map(Model::$variant)
+                    })+
                 }
             }
 
@@ -100,8 +102,8 @@ macro_rules! models {
         /// The counters of every model that has some: columns of the table of nodes, in the order of the models.
         pub const METRICS: &[(&str, &[Metric])] = &[$(($name, <$module::Params as MobilityFacts>::METRICS)),+];
 
-        /// The movement of one node under any model. It is asked once for each leg; a node that stays is not as large as
-        /// one that moves.
+        /// The movement of one node under any model. It is asked once for each leg, and a node that stays is not as
+        /// large as one that moves.
         #[enum_dispatch(Mobility)]
         #[derive(Debug)]
         pub enum Model {
