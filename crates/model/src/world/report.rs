@@ -203,7 +203,7 @@ impl<P: Probe> World<P> {
                 frames += it.frames;
                 data_frames += it.counted.data;
                 broadcasts += it.counted.broadcasts;
-                for (&place, value) in places.of(it.metrics).iter().zip(it.own) {
+                for (&place, value) in places.of(it.own.0).iter().zip(it.own.1) {
                     *own[place].get_or_insert(0) += value;
                 }
                 if let Some(radio) = it.spent {
