@@ -8,7 +8,7 @@ use hopyard_engine::{Span, Streams, Time};
 use hopyard_kernels::agent::Report;
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::{DropRow, FlowRow, NodeRow, Outcome, PacketsLeft, Probe};
+use hopyard_model::observe::{DropRow, FlowRow, NodeRow, NodeTable, Outcome, PacketsLeft, Probe};
 use hopyard_model::world::{
     Advanced, BuildError, InjectError, MOST_FLOWS, MOST_PROGRAMS, Quantity, RunError, Spec, Watch, World,
 };
@@ -108,12 +108,11 @@ pub enum CouplingError {
 /// bytes.
 type Received = BTreeMap<u32, (u64, u64)>;
 
-fn add_received(rows: &mut [NodeRow], received: &Received) {
-    for row in rows {
-        let (packets, bytes) = received.get(&row.node).copied().unwrap_or_default();
-        row.data_packets += packets;
-        row.data_bytes += bytes;
-    }
+fn add_received(mut row: NodeRow, received: &Received) -> NodeRow {
+    let (packets, bytes) = received.get(&row.node).copied().unwrap_or_default();
+    row.data_packets += packets;
+    row.data_bytes += bytes;
+    row
 }
 
 /// A world whose nodes have Linux kernels as hosts.
@@ -373,15 +372,14 @@ impl<P: Probe> Coupled<P> {
                 rows
             });
             report.table(|| {
-                let mut rows = world.nodes();
-                add_received(&mut rows, &self.received());
-                rows
+                let received = self.received();
+                world.nodes().map(|row| add_received(row, &received)).collect::<NodeTable>()
             });
             report.table(|| {
                 // The network has delivered what a kernel has not received.
                 let row =
                     |(node, reason, count): (NodeId, _, _)| DropRow { node: node.0, kind: "external", reason, count };
-                world.drops().into_iter().chain(self.lost().into_iter().map(row)).collect()
+                world.drops().into_iter().chain(self.lost().into_iter().map(row)).collect::<Vec<_>>()
             });
             if let Some(routers) = &self.routers {
                 let ends: Vec<_> =
@@ -391,7 +389,7 @@ impl<P: Probe> Coupled<P> {
             }
             report.table(|| {
                 let programs = self.programs.iter().zip(0..);
-                programs.map(|((it, state), number)| outcome::program(number, it, state)).collect()
+                programs.map(|((it, state), number)| outcome::program(number, it, state)).collect::<Vec<_>>()
             });
         });
         outcome

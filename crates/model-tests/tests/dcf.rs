@@ -95,7 +95,7 @@ fn failures_of_the_outer_sender(distance: f64) -> f64 {
     for (from, to) in [(1, 0), (2, 1)] {
         add_cbr(&mut spec, from, to, 512, Span::from_micros(500));
     }
-    let sender = run_for(&mut spec, 10).nodes.swap_remove(2);
+    let sender = run_for(&mut spec, 10).nodes[2].clone();
     sender.metric("ack_failures").expect("DCF") as f64 / sender.data_frames as f64
 }
 

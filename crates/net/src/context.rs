@@ -6,6 +6,7 @@
 
 mod account;
 mod copies;
+mod drop_counts;
 mod drop_reason;
 mod mobile;
 mod outside;
@@ -26,6 +27,7 @@ pub use self::account::Airtimes;
 pub use self::account::{Account, Spent};
 pub use self::copies::{Copies, Record};
 use self::copies::{End, Ended};
+pub use self::drop_counts::DropCounts;
 pub use self::drop_reason::DropReason;
 pub use self::mobile::{MobileChange, MobileEvent};
 pub use self::outside::{Departure, Effort, Outside, Token, Untold};
@@ -284,25 +286,6 @@ impl Ledger {
     #[must_use]
     pub const fn outstanding(&self) -> u64 {
         (self.originated + self.copied).wrapping_sub(self.delivered + self.handed_over + self.dropped)
-    }
-}
-
-/// Drops, kept apart by node, kind of packet and reason.
-#[derive(Clone, Debug, Default)]
-pub struct DropCounts(Vec<[[u64; DropReason::ALL.len()]; PacketKind::ALL.len()]>);
-
-impl DropCounts {
-    fn count(&mut self, node: NodeId, kind: PacketKind, reason: DropReason) {
-        if self.0.len() <= node.index() {
-            self.0.resize(node.index() + 1, [[0; DropReason::ALL.len()]; PacketKind::ALL.len()]);
-        }
-        self.0[node.index()][kind as usize][reason as usize] += 1;
-    }
-
-    /// How many packets of a kind a node dropped for a reason.
-    #[must_use]
-    pub fn get(&self, node: NodeId, kind: PacketKind, reason: DropReason) -> u64 {
-        self.0.get(node.index()).map_or(0, |kinds| kinds[kind as usize][reason as usize])
     }
 }
 

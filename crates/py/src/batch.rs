@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hopyard_model::observe::{Outcome, Row, TableVisitor, visit_tables};
+use hopyard_model::observe::{self, Outcome, TableVisitor, visit_tables};
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport};
 use hopyard_scenario as core;
@@ -188,10 +188,12 @@ pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Re
     impl TableVisitor for Made<'_> {
         type Error = Defect;
 
-        fn table<R: Row>(&mut self, name: &'static str, rows: fn(&Outcome) -> &[R]) -> Result<(), Defect> {
-            let mut table = Rows::of_results::<R>()?;
+        fn table<T: observe::Rows>(&mut self, name: &'static str, rows: fn(&Outcome) -> &T) -> Result<(), Defect> {
+            let mut table = Rows::of_results::<T::Row>()?;
             for &(case, run, outcome) in &self.runs {
-                table.extend_results(case, run, rows(outcome))?;
+                for part in rows(outcome).parts() {
+                    table.extend_results(case, run, &part)?;
+                }
             }
             self.tables.push((name, table.finish()?));
             Ok(())

@@ -11,7 +11,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
 use hopyard_model::observe::replay::{Lengths, Origin};
-use hopyard_model::observe::{Outcome, PositionRow, QueueRow, RouteRow, Row, TableVisitor, Totals, visit_tables};
+use hopyard_model::observe::{self, Outcome, PositionRow, QueueRow, RouteRow, TableVisitor, Totals, visit_tables};
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -419,10 +419,12 @@ fn results(name: &str, outcome: &Outcome) -> PyResult<Table> {
     impl TableVisitor for Found<'_> {
         type Error = Defect;
 
-        fn table<R: Row>(&mut self, name: &'static str, rows: fn(&Outcome) -> &[R]) -> Result<(), Defect> {
+        fn table<T: observe::Rows>(&mut self, name: &'static str, rows: fn(&Outcome) -> &T) -> Result<(), Defect> {
             if name == self.name {
-                let mut table = Rows::of_results::<R>()?;
-                table.extend_results(0, 0, rows(self.outcome))?;
+                let mut table = Rows::of_results::<T::Row>()?;
+                for part in rows(self.outcome).parts() {
+                    table.extend_results(0, 0, &part)?;
+                }
                 self.table = Some(table.alone()?);
             }
             Ok(())

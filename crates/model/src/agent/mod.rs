@@ -121,12 +121,10 @@ macro_rules! agents {
                 match self { $(Self::$variant(_) => <$module::Params as AgentFacts>::PORTS,)+ }
             }
 
-            /// The value of a counter; nothing if the agent has no such one, or its part does not count it.
+            /// Its counters; [`Agent::counts`] has their values.
             #[must_use]
-            pub fn metric(&self, metric: &Metric) -> Option<u64> {
-                let own = match self { $(Self::$variant(_) => <$module::Params as AgentFacts>::METRICS,)+ };
-                let place = own.iter().position(|it| it.name == metric.name)?;
-                self.counts().get(place).copied().flatten()
+            pub const fn metrics(&self) -> &'static [Metric] {
+                match self { $(Self::$variant(_) => <$module::Params as AgentFacts>::METRICS,)+ }
             }
         }
     };

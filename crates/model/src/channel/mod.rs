@@ -112,8 +112,8 @@ pub struct StationView {
     pub frames: u64,
     /// The counts of every MAC.
     pub counted: Counted,
-    /// The counts of its own MAC alone.
-    pub own: Vec<(&'static Metric, u64)>,
+    /// The counters of its own MAC alone, and their values.
+    pub own: (&'static [Metric], Vec<u64>),
     /// Frames that its radio has lost.
     pub lost: Lost,
     /// The energy that its radio has taken, if energy is counted.
@@ -174,17 +174,17 @@ impl<M: Slotted> Channel<M> {
         let floors = modes.iter().map(floor).filter(|(_, floor)| *floor > least).collect();
         let shared = M::share(params, &nodes[..talking], rate_control::Setup { config: plan.rates, draws, floors });
         let count = stations.len();
-        let (mut legs, mut reception) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let (mut macs, mut interfaces) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for (place, station) in stations.into_iter().enumerate() {
-            legs.push(station.leg);
-            reception.push(station.reception);
-            interfaces.push(station.interface);
-            let identity = Identity { interface: station.interface, node: station.node, station: place };
-            macs.push(M::new(identity, &shared, station.backoff));
-        }
+        let legs = stations.iter().map(|station| station.leg).collect();
+        let reception = stations.iter().map(|station| station.reception.clone()).collect();
+        let interfaces: Vec<InterfaceId> = stations.iter().map(|station| station.interface).collect();
+        let backoffs: Vec<Rng> = stations.iter().map(|station| station.backoff.clone()).collect();
+        // The MACs are large, and the descriptions of the stations are gone when they are made.
+        drop(stations);
+        let identities = interfaces.iter().zip(&nodes).enumerate();
+        let identities = identities.map(|(station, (&interface, &node))| Identity { interface, node, station });
+        let macs = identities.zip(backoffs).map(|(identity, backoff)| M::new(identity, &shared, backoff)).collect();
         debug_assert!(interfaces.is_sorted(), "stations are in the order of their interfaces");
-        let names = interfaces.iter().map(|interface: &InterfaceId| interface.0).collect();
+        let names = interfaces.iter().map(|interface| interface.0).collect();
         // The first channel keeps the name that the stream had when there was one channel only.
         let stream = |name: &str| match id.0 {
             0 => streams.stream(name),
@@ -630,7 +630,7 @@ impl<M: Slotted> Channel<M> {
         StationView {
             frames: if self.factors.jams(station) { 0 } else { self.medium.sent(station) },
             counted: counters.common(),
-            own: M::Counters::METRICS.iter().zip(counters.own()).collect(),
+            own: (M::Counters::METRICS, counters.own()),
             lost: self.medium.lost(station),
             spent: self.gauge.as_ref().map(|gauge| gauge.spent(station, now)),
         }

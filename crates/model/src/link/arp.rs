@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{ArpMessage, Body, FlowId, Packet, PacketId};
-use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
+use crate::params::{self, Fault, NS2, RFC, Shared, Unused, unused_where};
 
 /// The size of a message for IPv4 over 802 addresses, in bytes (RFC 826).
 pub const MESSAGE_SIZE: u32 = 28;
@@ -151,7 +151,7 @@ pub struct Arp {
     node: NodeId,
     /// The address of the interface.
     address: Address,
-    params: Params,
+    params: Shared<Params>,
     /// Addresses of other nodes for which the interface answers.
     proxied: Vec<Address>,
     /// The network of the interface. Announcements for others count within this prefix only, because several may share
@@ -168,7 +168,7 @@ pub struct Arp {
 impl Arp {
     /// Address resolution that knows no address yet.
     #[must_use]
-    pub fn new(node: NodeId, address: Address, params: Params, rng: Rng) -> Self {
+    pub fn new(node: NodeId, address: Address, params: Shared<Params>, rng: Rng) -> Self {
         let (proxied, neighbours, ready) = (Vec::new(), Vec::new(), Vec::new());
         let network = Prefix::DEFAULT;
         Self { node, address, params, proxied, network, neighbours, ready, deadline: Time::NEVER, rng }
@@ -220,6 +220,12 @@ impl Arp {
             self.request(next_hop, cx);
         }
         None
+    }
+
+    /// The time that a message, or a packet that waited for an address, takes to reach the interface queue.
+    #[must_use]
+    pub fn delay(&self) -> Span {
+        self.params.delay
     }
 
     /// Tells the network of the interface.

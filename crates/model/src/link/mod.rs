@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::Context;
 use crate::packet::{Classes, PacketId};
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Shared};
 
 pub mod arp;
 pub mod queue;
@@ -77,7 +77,6 @@ pub struct Link {
     queue: InterfaceQueue,
     arp: Arp,
     processing_delay: Span,
-    arp_delay: Span,
     /// Resolved packets on their way to the queue.
     down: DelayLine,
     /// Messages of address resolution on their way to the queue.
@@ -85,19 +84,19 @@ pub struct Link {
 }
 
 impl Link {
-    /// The link of a node's interface with this address.
-    #[must_use]
-    pub fn new(node: NodeId, address: Address, params: &Params, rng: Rng) -> Self {
+    /// Makes the link of a node's interface with an address. The links share their parameters.
+    pub fn maker(params: &Params) -> impl Fn(NodeId, Address, Rng) -> Self {
         let limit = match params.routing_packets {
             RoutingPackets::ByClass => Limit::Inclusive,
             _ => params.queue_limit,
         };
         let capacity = limit.capacity(params.queue_length);
-        Self {
-            queue: InterfaceQueue::new(node, capacity, params.routing_packets),
-            arp: Arp::new(node, address, params.arp.clone(), rng),
-            processing_delay: params.processing_delay,
-            arp_delay: params.arp.delay,
+        let (routing_packets, processing_delay) = (params.routing_packets, params.processing_delay);
+        let arp = Shared::from(params.arp.clone());
+        move |node, address, rng| Self {
+            queue: InterfaceQueue::new(node, capacity, routing_packets),
+            arp: Arp::new(node, address, arp.clone(), rng),
+            processing_delay,
             down: DelayLine::default(),
             resolved: DelayLine::default(),
         }
@@ -216,11 +215,12 @@ impl Link {
 
     /// Passes on the packets that address resolution has made ready.
     fn send_resolved(&mut self, cx: &mut Context) {
+        let delay = self.arp.delay();
         for (packet, receiver) in self.arp.take_ready() {
-            if self.arp_delay.is_zero() {
+            if delay.is_zero() {
                 self.queue.push(packet, receiver, cx);
             } else {
-                self.resolved.push(cx.now + self.arp_delay, packet, receiver);
+                self.resolved.push(cx.now + delay, packet, receiver);
             }
         }
     }

@@ -26,7 +26,7 @@ fn run(link: &mut Link, cx: &mut Context, until: Span) {
 #[test]
 fn a_conversation_in_ns2() {
     let mut cx = Context::default();
-    let mut link = Link::new(NodeId(0), HERE, &Params::of_profile(NS2), rng());
+    let mut link = Link::maker(&Params::of_profile(NS2))(NodeId(0), HERE, rng());
     let first = data(&mut cx);
     link.send(first, NEXT, &mut cx);
     run(&mut link, &mut cx, Span::from_micros(4));
@@ -53,7 +53,7 @@ fn a_conversation_in_ns2() {
 #[test]
 fn broadcasts_need_no_address() {
     let mut cx = Context::default();
-    let mut link = Link::new(NodeId(0), HERE, &Params::of_profile(RFC), rng());
+    let mut link = Link::maker(&Params::of_profile(RFC))(NodeId(0), HERE, rng());
     let packet = data(&mut cx);
     link.send(packet, Address::BROADCAST, &mut cx);
     assert_eq!(link.next_frame(&mut cx), Some((packet, Address::BROADCAST)));
@@ -111,7 +111,7 @@ proptest! {
         let params = Params { queue_length: 6, ..Params::of_profile(profile) };
         let capacity = params.queue_limit.capacity(params.queue_length);
         let mut cx = Context::default();
-        let mut link = Link::new(NodeId(0), HERE, &params, rng());
+        let mut link = Link::maker(&params)(NodeId(0), HERE, rng());
         let mut sent = 0;
         let mut last = [None; 4];
         for event in events {

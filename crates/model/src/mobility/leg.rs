@@ -135,6 +135,16 @@ pub trait Mobility: fmt::Debug + Send {
     }
 }
 
+impl<M: Mobility> Mobility for Box<M> {
+    fn next_leg(&mut self) -> Leg {
+        (**self).next_leg()
+    }
+
+    fn counts(&self) -> Vec<u64> {
+        (**self).counts()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -44,7 +44,9 @@ macro_rules! models {
             /// When a movement file is missing or has no such node, or a group has no leader.
             pub fn build(&self, node: NodeId, nodes: &Nodes<'_>) -> Result<Model, BuildError> {
                 match self {
-                    $(Self::$variant(params) => $module::$variant::build(params, node, nodes).map(Model::$variant),)+
+                    $(Self::$variant(params) => {
+                        $module::$variant::build(params, node, nodes).map(Box::new).map(Model::$variant)
+                    })+
                 }
             }
 
@@ -100,20 +102,19 @@ macro_rules! models {
         /// The counters of every model that has some: columns of the table of nodes, in the order of the models.
         pub const METRICS: &[(&str, &[Metric])] = &[$(($name, <$module::Params as MobilityFacts>::METRICS)),+];
 
-        /// The movement of one node under any model.
+        /// The movement of one node under any model. It is asked once for each leg, and a node that stays is not as
+        /// large as one that moves.
         #[enum_dispatch(Mobility)]
         #[derive(Debug)]
         pub enum Model {
-            $(#[doc = $summary] $variant($module::$variant),)+
+            $(#[doc = $summary] $variant(Box<$module::$variant>),)+
         }
 
         impl Model {
-            /// The value of a counter; nothing if the model has no such one.
+            /// Its counters; [`Mobility::counts`] has their values.
             #[must_use]
-            pub fn metric(&self, metric: &Metric) -> Option<u64> {
-                let own = match self { $(Self::$variant(_) => <$module::Params as MobilityFacts>::METRICS,)+ };
-                let place = own.iter().position(|it| it.name == metric.name)?;
-                self.counts().get(place).copied()
+            pub const fn metrics(&self) -> &'static [Metric] {
+                match self { $(Self::$variant(_) => <$module::Params as MobilityFacts>::METRICS,)+ }
             }
         }
     };

@@ -34,7 +34,7 @@ pub use flow_row::{FlowCounts, FlowRow, PacketsLeft};
 pub use handoffs::HandoffRow;
 pub use mobile_log::MobileEventRow;
 pub use network::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, StationView, WiredWay};
-pub use node_row::{NodeCounts, NodeRow, OwnColumn, own_columns};
+pub use node_row::{NodeCounts, NodeRow, NodeTable, OwnColumn, own_columns};
 pub use object_log::{ObjectLog, ObjectRow};
 pub use path_log::{PathCounts, PathRow};
 pub use probe::{
@@ -45,7 +45,7 @@ pub use recorded::Recorded;
 pub use results::{DropRow, OverheadRow, ProgramRow, SeriesRow};
 pub use route_change::{Path, PathEnd, RouteChangeView};
 pub use route_log::{RouteChangeRow, RouteChanges};
-pub use row::{Column, Report, Row, description};
+pub use row::{Column, Report, Row, Rows, description};
 pub use segment_log::{SegmentFlows, SegmentLog, SegmentRow};
 pub use state::{PositionRow, QueueRow, RouteRow, Totals};
 pub use tables::{Outcome, TABLES, TableInfo, TableVisitor, tables, visit_tables};

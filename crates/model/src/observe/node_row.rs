@@ -172,6 +172,9 @@ row! {
     /// The counts of only the node's MACs, its movement model and its agents. Each counter has a column, in the order
     /// of [`own_columns`], with no value if the node has no such model.
     further own = it.own, described();
+    /// The table of nodes, kept by columns: a network may have a million nodes, most of whose columns have one value.
+    /// The rows are made when they are first looked at; [`Rows::parts`](super::Rows::parts) makes a few at a time.
+    kept in NodeTable;
 }
 
 /// A column of the table of nodes that belongs to single models: a counter, and the models that have it.
@@ -262,6 +265,44 @@ impl NodeRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::Rows as _;
+    use crate::observe::row::Values;
+
+    #[test]
+    fn a_table_gives_back_its_rows_and_keeps_columns_of_one_value_once() {
+        let counts = |node: u32| NodeCounts {
+            node: NodeId(node),
+            now: Time::from_nanos(3),
+            forwarded: 0,
+            routing_packets: 7,
+            routing_bytes: 0,
+            piggybacked_bytes: 0,
+            data_packets: u64::from(node == 1500) << 40,
+            data_bytes: 0,
+            frames: 0,
+            data_frames: 0,
+            broadcasts: 0,
+            lost: Lost::default(),
+            queue_mean: 0.0,
+            queue_max: 0,
+            dropped: 0,
+            icmp_errors: 0,
+            tunnelled: Tunnelled::default(),
+            spent: (node > 2).then(Spent::default),
+            is_metered: true,
+            received: None,
+            capacity: None,
+            died: None,
+            own: vec![None, Some(5), (node == 0).then_some(1)],
+        };
+        let rows: Vec<NodeRow> = (0..2000).map(|node| NodeRow::of(counts(node))).collect();
+        let table: NodeTable = rows.iter().cloned().collect();
+        assert_eq!(table.parts().flat_map(std::borrow::Cow::into_owned).collect::<Vec<_>>(), rows);
+        assert_eq!(table[..], rows);
+        let is_one = |it: &Values<u64>| matches!(it, Values::Same(_));
+        assert!(is_one(&table.routing_packets) && !is_one(&table.data_packets));
+        assert!(NodeTable::default().is_empty());
+    }
 
     #[test]
     fn counters_of_one_name_have_one_meaning() {

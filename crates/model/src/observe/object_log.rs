@@ -266,7 +266,7 @@ impl Probe for ObjectLog {
 
     fn report(&self, report: &mut Report<'_>) {
         let now = report.now;
-        report.table(|| self.all.iter().map(|it| self.row(it, now)).collect());
+        report.table(|| self.all.iter().map(|it| self.row(it, now)).collect::<Vec<_>>());
     }
 }
 

@@ -14,13 +14,13 @@ use super::detours::DetourRow;
 use super::flow_row::FlowRow;
 use super::handoffs::HandoffRow;
 use super::mobile_log::MobileEventRow;
-use super::node_row::NodeRow;
+use super::node_row::NodeTable;
 use super::object_log::ObjectRow;
 use super::path_log::PathRow;
 use super::rate_log::RateChangeRow;
 use super::results::{DropRow, OverheadRow, ProgramRow, SeriesRow};
 use super::route_log::RouteChangeRow;
-use super::row::{Column, Report, Row, description, fields};
+use super::row::{Column, Report, Row as _, Rows, description, fields};
 use super::segment_log::SegmentRow;
 
 /// A table of results.
@@ -43,12 +43,12 @@ pub trait TableVisitor {
     ///
     /// # Errors
     /// If the visitor does not go on.
-    fn table<R: Row>(&mut self, name: &'static str, rows: fn(&Outcome) -> &[R]) -> Result<(), Self::Error>;
+    fn table<T: Rows>(&mut self, name: &'static str, rows: fn(&Outcome) -> &T) -> Result<(), Self::Error>;
 }
 
-/// The list of the tables: the name and the row of each.
+/// The list of the tables: the name of each, and the type that keeps its rows.
 macro_rules! tables {
-    ($($name:ident: $row:ty,)+) => {
+    ($($name:ident: $table:ident $(<$row:ident>)?,)+) => {
         /// The result of a run.
         #[derive(Clone, Debug, Default)]
         pub struct Outcome {
@@ -67,8 +67,8 @@ macro_rules! tables {
             pub simulated: f64,
             /// Whether the run was stopped before its end.
             pub cancelled: bool,
-            $(#[doc = concat!("The table `", stringify!($name), "`: see [`", stringify!($row), "`].")]
-            pub $name: Vec<$row>,)+
+            $(#[doc = concat!("The table `", stringify!($name), "`", $(": see [`", stringify!($row), "`]",)? ".")]
+            pub $name: $table $(<$row>)?,)+
         }
 
         /// The names of all tables, in order.
@@ -79,14 +79,14 @@ macro_rules! tables {
         /// # Errors
         /// The error of the visitor.
         pub fn visit_tables<V: TableVisitor>(visitor: &mut V) -> Result<(), V::Error> {
-            $(visitor.table::<$row>(stringify!($name), |outcome| &outcome.$name)?;)+
+            $(visitor.table(stringify!($name), |outcome| &outcome.$name)?;)+
             Ok(())
         }
 
-        /// The type of the rows of the table with this name.
-        fn row_type(name: &str) -> Option<TypeId> {
+        /// The type of the table with this name.
+        fn type_of(name: &str) -> Option<TypeId> {
             match name {
-                $(stringify!($name) => Some(TypeId::of::<$row>()),)+
+                $(stringify!($name) => Some(TypeId::of::<$table $(<$row>)?>()),)+
                 _ => None,
             }
         }
@@ -108,28 +108,28 @@ macro_rules! tables {
 }
 
 tables! {
-    flows: FlowRow,
-    nodes: NodeRow,
-    drops: DropRow,
-    series: SeriesRow,
-    decisions: DecisionRow,
-    overhead: OverheadRow,
-    route_changes: RouteChangeRow,
-    rate_changes: RateChangeRow,
-    paths: PathRow,
-    segments: SegmentRow,
-    handoffs: HandoffRow,
-    mobile_events: MobileEventRow,
-    detours: DetourRow,
-    programs: ProgramRow,
-    objects: ObjectRow,
+    flows: Vec<FlowRow>,
+    nodes: NodeTable,
+    drops: Vec<DropRow>,
+    series: Vec<SeriesRow>,
+    decisions: Vec<DecisionRow>,
+    overhead: Vec<OverheadRow>,
+    route_changes: Vec<RouteChangeRow>,
+    rate_changes: Vec<RateChangeRow>,
+    paths: Vec<PathRow>,
+    segments: Vec<SegmentRow>,
+    handoffs: Vec<HandoffRow>,
+    mobile_events: Vec<MobileEventRow>,
+    detours: Vec<DetourRow>,
+    programs: Vec<ProgramRow>,
+    objects: Vec<ObjectRow>,
 }
 
 impl Outcome {
     /// Fills the tables, or the one with this name, by the reports that are made up to a time.
     pub fn fill(&mut self, only: Option<&str>, now: Time, report: impl FnOnce(&mut Report<'_>)) {
         // A name of no table asks for none.
-        let only = only.map(|name| row_type(name).unwrap_or(TypeId::of::<()>()));
+        let only = only.map(|name| type_of(name).unwrap_or(TypeId::of::<()>()));
         report(&mut Report::new(now, only, &mut |rows| self.put(rows)));
     }
 }
@@ -141,10 +141,10 @@ pub fn tables() -> &'static [TableInfo] {
     impl TableVisitor for Described {
         type Error = std::convert::Infallible;
 
-        fn table<R: Row>(&mut self, name: &'static str, _: fn(&Outcome) -> &[R]) -> Result<(), Self::Error> {
-            let schema: Schema = schema_for!(R);
+        fn table<T: Rows>(&mut self, name: &'static str, _: fn(&Outcome) -> &T) -> Result<(), Self::Error> {
+            let schema: Schema = schema_for!(T::Row);
             let mut columns = fields(&schema);
-            columns.extend(R::further_columns());
+            columns.extend(T::Row::further_columns());
             self.0.push(TableInfo { name, meaning: description(schema.as_value()), columns });
             Ok(())
         }
@@ -221,7 +221,7 @@ mod tests {
         let mut outcome = Outcome::default();
         outcome.fill(Some("drops"), Time::ZERO, |report| {
             report.table(|| vec![DropRow { node: 1, kind: "data", reason: "no_route", count: 2 }]);
-            report.table::<FlowRow>(|| panic!("nobody asks for flows"));
+            report.table::<Vec<FlowRow>>(|| panic!("nobody asks for flows"));
         });
         assert_eq!((outcome.drops.len(), outcome.flows.len(), TABLES[2]), (1, 0, "drops"));
     }

@@ -221,6 +221,7 @@ impl<P: Probe> World<P> {
             roles: roles::roles(spec, &legs),
             ip: spec.ip.clone(),
         };
+        let link_of = Link::maker(&spec.link);
         let classes: Vec<_> = spec.channels.iter().map(|it| it.mac.classes()).collect();
         // First interfaces have the nodes' numbers, so all of them come before the further ones.
         for further in [false, true] {
@@ -235,7 +236,7 @@ impl<P: Probe> World<P> {
                         false => streams.node(number, purpose),
                         true => streams.stream(&format!("node/{number}/channel/{}/{purpose}", channel.0)),
                     };
-                    let mut link = Box::new(Link::new(node, interface.into(), &spec.link, stream("arp")));
+                    let mut link = Box::new(link_of(node, interface.into(), stream("arp")));
                     if let Some(classes) = &classes[channel.index()] {
                         link.set_classes(classes.clone());
                     }
@@ -259,6 +260,10 @@ impl<P: Probe> World<P> {
                 }
             }
         }
+        // Before the channels are made, when the network takes the most memory.
+        let next_legs = legs.iter().zip(0..).filter(|(leg, _)| leg.until < Time::NEVER);
+        let next_legs: Vec<(Time, u32)> = next_legs.map(|(leg, node)| (leg.until, node)).collect();
+        drop(legs);
         let numbering = ends::numbering(spec);
         let mut wires = Vec::with_capacity(spec.wires.len());
         for (number, wire) in spec.wires.iter().enumerate() {
@@ -339,8 +344,8 @@ impl<P: Probe> World<P> {
                 channel.listen(station as usize);
             }
         }
-        for (number, leg) in legs.iter().enumerate().filter(|(_, leg)| leg.until < Time::NEVER) {
-            clock.queue.push(leg.until, order::leg(number as u32), Event::Leg(number as u32));
+        for (until, node) in next_legs {
+            clock.queue.push(until, order::leg(node), Event::Leg(node));
         }
         let probe = probe();
         let mut world = Self {

@@ -5,16 +5,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::World;
 use super::flow::Flow;
 use crate::address::NodeId;
+use crate::agent::Agent as _;
 use crate::channel::AnyChannel;
 use crate::channel::energy::Spent;
 use crate::context::{DropReason, Shares};
 use crate::link::queue::MARKS;
+use crate::mobility::Mobility as _;
 use crate::node::{Attachment, Node};
 use crate::observe::{
-    DropRow, FlowCounts, FlowRow, NodeCounts, NodeRow, Outcome, OverheadRow, OwnColumn, PacketsLeft, Probe, own_columns,
+    DropRow, FlowCounts, FlowRow, NodeCounts, NodeRow, NodeTable, Outcome, OverheadRow, PacketsLeft, Probe, own_columns,
 };
 use crate::packet::{Body, FlowId, Packet, PacketKind};
+use crate::params::Metric;
 use crate::phy::reception::Lost;
+
+/// The places of the counters of models among [`own_columns`], each found once for a table.
+#[derive(Default)]
+struct OwnPlaces(Vec<(&'static [Metric], Vec<usize>)>);
+
+impl OwnPlaces {
+    fn of(&mut self, metrics: &'static [Metric]) -> &[usize] {
+        let known = self.0.iter().position(|(it, _)| std::ptr::eq(*it, metrics));
+        let known = known.unwrap_or_else(|| {
+            let place = |metric: &Metric| own_columns().iter().position(|it| it.metric.name == metric.name);
+            self.0.push((metrics, metrics.iter().filter_map(place).collect()));
+            self.0.len() - 1
+        });
+        &self.0[known].1
+    }
+}
 
 impl<P: Probe> World<P> {
     /// The results up to now: all tables, or the one with this name.
@@ -32,7 +51,7 @@ impl<P: Probe> World<P> {
         };
         outcome.fill(only, self.cx.now, |report| {
             report.table(|| self.flows());
-            report.table(|| self.nodes());
+            report.table(|| self.nodes().collect::<NodeTable>());
             report.table(|| self.drops());
             report.table(|| self.sampling.series.clone());
             report.table(|| self.overhead());
@@ -94,8 +113,9 @@ impl<P: Probe> World<P> {
 
     /// A row for each node, as of now.
     #[must_use]
-    pub fn nodes(&self) -> Vec<NodeRow> {
-        (0..self.nodes.len()).map(|node| self.node_row(node)).collect()
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeRow> {
+        let mut places = OwnPlaces::default();
+        (0..self.nodes.len()).map(move |node| self.node_row(node, &mut places))
     }
 
     fn counts_of(&self, number: usize, left: PacketsLeft, energy: Option<Shares>) -> FlowCounts<'_> {
@@ -161,13 +181,19 @@ impl<P: Probe> World<P> {
             .map(|(packet, _)| &self.cx.packets[packet])
     }
 
-    fn node_row(&self, number: usize) -> NodeRow {
+    fn node_row(&self, number: usize, places: &mut OwnPlaces) -> NodeRow {
         let node = &self.nodes[number];
         let (mut frames, mut data_frames, mut broadcasts) = (0, 0, 0);
         let mut lost = Lost::default();
-        let of_agents = |metric| node.agents.0.iter().find_map(|agent| agent.metric(metric));
-        let of_models = |metric| node.mobility.metric(metric).or_else(|| of_agents(metric));
-        let mut own: Vec<Option<u64>> = own_columns().iter().map(|it| of_models(&it.metric)).collect();
+        let mut own = vec![None; own_columns().len()];
+        for (&place, value) in places.of(node.mobility.metrics()).iter().zip(node.mobility.counts()) {
+            own[place] = Some(value);
+        }
+        for agent in &node.agents.0 {
+            for (&place, value) in places.of(agent.metrics()).iter().zip(agent.counts()) {
+                own[place] = own[place].or(value);
+            }
+        }
         let mut spent: Option<Spent> = None;
         let mut received = None;
         let (mut queue_mean, mut queue_max) = (0.0, 0);
@@ -177,10 +203,8 @@ impl<P: Probe> World<P> {
                 frames += it.frames;
                 data_frames += it.counted.data;
                 broadcasts += it.counted.broadcasts;
-                for (column, OwnColumn { metric, .. }) in own.iter_mut().zip(own_columns()) {
-                    if let Some((_, value)) = it.own.iter().find(|(own, _)| own.name == metric.name) {
-                        *column = Some(column.unwrap_or(0) + value);
-                    }
+                for (&place, value) in places.of(it.own.0).iter().zip(it.own.1) {
+                    *own[place].get_or_insert(0) += value;
                 }
                 if let Some(radio) = it.spent {
                     *spent.get_or_insert_default() += radio;
@@ -198,19 +222,14 @@ impl<P: Probe> World<P> {
         };
         let marks = node.links().filter_map(|link| link.queue().marks()).chain(node.interfaces().filter_map(wire));
         let marks = marks.reduce(|all, its| all + its);
-        if let Some(place) = own_columns().iter().position(|it| it.metric == MARKS) {
-            own[place] = marks;
-        }
+        own[places.of(&[MARKS])[0]] = marks;
         for link in node.links() {
             let queue = link.queue().statistics(self.cx.now);
             queue_mean += queue.mean;
             queue_max = queue_max.max(queue.max as u64);
         }
         let id = NodeId(number as u32);
-        let dropped = PacketKind::ALL
-            .iter()
-            .flat_map(|&kind| DropReason::ALL.iter().map(move |&reason| self.cx.drops.get(id, kind, reason)))
-            .sum();
+        let dropped = self.cx.drops.of(id).map(|(_, _, count)| count).sum();
         let overhead = self.cx.overhead.of(id);
         let (mut data_packets, mut data_bytes) = (0, 0);
         for flow in self.flows.iter().filter(|flow| flow.to == id) {
@@ -271,17 +290,13 @@ impl<P: Probe> World<P> {
     /// A row for each node, kind of packet and reason with a drop so far.
     #[must_use]
     pub fn drops(&self) -> Vec<DropRow> {
-        let mut rows = Vec::new();
-        for node in 0..self.nodes.len() as u32 {
-            for &kind in PacketKind::ALL {
-                for &reason in DropReason::ALL {
-                    let count = self.cx.drops.get(NodeId(node), kind, reason);
-                    if count > 0 {
-                        rows.push(DropRow { node, kind: kind.name(), reason: reason.name(), count });
-                    }
-                }
-            }
-        }
-        rows
+        let row = |node, (kind, reason, count): (PacketKind, DropReason, u64)| DropRow {
+            node,
+            kind: kind.name(),
+            reason: reason.name(),
+            count,
+        };
+        let of_node = |node| self.cx.drops.of(NodeId(node)).map(move |it| row(node, it));
+        (0..self.nodes.len() as u32).flat_map(of_node).collect()
     }
 }

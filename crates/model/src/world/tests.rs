@@ -124,3 +124,10 @@ fn routing_broadcasts_reach_wires_where_the_protocol_runs() {
 fn the_description_of_a_node_is_small() {
     assert!(size_of::<NodeSpec>() <= 128, "{} bytes", size_of::<NodeSpec>());
 }
+
+/// A network of a million idle nodes has as many of these.
+#[test]
+fn a_node_and_its_link_are_small() {
+    assert!(size_of::<Node>() <= 896, "{} bytes", size_of::<Node>());
+    assert!(size_of::<crate::link::Link>() <= 320, "{} bytes", size_of::<crate::link::Link>());
+}

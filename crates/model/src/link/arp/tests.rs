@@ -16,7 +16,7 @@ fn rng() -> Rng {
 /// Without jitter, so that requests are repeated at full seconds.
 fn arp(profile: &str) -> (Arp, Context) {
     let params = Params { retry_jitter: Span::ZERO, ..Params::of_profile(profile) };
-    (Arp::new(NodeId(0), HERE, params, rng()), Context::default())
+    (Arp::new(NodeId(0), HERE, params.into(), rng()), Context::default())
 }
 
 /// What address resolution sends: receiver and what, "packet" for one that had waited.
@@ -100,7 +100,8 @@ fn nodes_that_ask_at_once_do_not_repeat_at_once() {
     let mut again: Vec<Time> = (0..50)
         .map(|node| {
             let rng = Streams::new(1, 0).node(node, "arp");
-            let (mut arp, mut cx) = (Arp::new(NodeId(0), HERE, Params::of_profile(RFC), rng), Context::default());
+            let (mut arp, mut cx) =
+                (Arp::new(NodeId(0), HERE, Params::of_profile(RFC).into(), rng), Context::default());
             let packet = data(&mut cx);
             arp.resolve(packet, NEXT, &mut cx);
             arp.deadline()
@@ -184,7 +185,8 @@ fn in_ns2_the_held_packet_goes_before_the_reply() {
 #[test]
 fn nobody_is_asked_when_addresses_are_known() {
     let mut cx = Context::default();
-    let mut arp = Arp::new(NodeId(0), HERE, Params { resolution: Resolution::Off, ..Params::of_profile(RFC) }, rng());
+    let params = Params { resolution: Resolution::Off, ..Params::of_profile(RFC) };
+    let mut arp = Arp::new(NodeId(0), HERE, params.into(), rng());
     let packet = data(&mut cx);
     assert_eq!(arp.resolve(packet, NEXT, &mut cx), Some(NEXT));
     assert_eq!(sent(&mut arp, &mut cx), []);
@@ -205,7 +207,7 @@ fn an_interface_answers_for_another_node_and_the_node_takes_its_address_back() {
         let params = Params::of_profile(profile);
         let node = |number: u32| {
             let rng = Streams::new(1, 0).node(number as usize, "arp");
-            Arp::new(NodeId(number), Address(number), params.clone(), rng)
+            Arp::new(NodeId(number), Address(number), params.clone().into(), rng)
         };
         let (mut asker, mut agent, mut host) = (node(0), node(1), node(2));
         let absent = Address(2);

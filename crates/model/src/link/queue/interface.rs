@@ -74,11 +74,17 @@ pub struct InterfaceQueue {
     entries: VecDeque<(PacketId, Address)>,
     /// The classes of packets that have room for as many each.
     classes: Option<Classes>,
-    /// The discipline of the packets that do not pass others; nothing for drop-tail, under which all are `entries`.
-    maker: Option<Box<Maker>>,
-    /// The queue of each class under that discipline, in order of the classes.
-    lines: Vec<(u8, Line)>,
+    /// The packets that do not pass others; nothing for drop-tail, under which all are `entries`.
+    disciplined: Option<Box<Disciplined>>,
     meter: LengthMeter,
+}
+
+/// The packets under a discipline.
+#[derive(Clone, Debug)]
+struct Disciplined {
+    maker: Maker,
+    /// The queue of each class, in order of the classes.
+    lines: Vec<(u8, Line)>,
 }
 
 fn is_of_agent(packet: PacketId, cx: &Context) -> bool {
@@ -90,12 +96,12 @@ impl InterfaceQueue {
     #[must_use]
     pub fn new(node: NodeId, capacity: usize, routing: RoutingPackets) -> Self {
         let (entries, meter) = (VecDeque::new(), LengthMeter::default());
-        Self { node, capacity, routing, entries, classes: None, maker: None, lines: Vec::new(), meter }
+        Self { node, capacity, routing, entries, classes: None, disciplined: None, meter }
     }
 
     /// The queue has this discipline.
     pub fn set_discipline(&mut self, maker: Maker) {
-        self.maker = Some(Box::new(maker));
+        self.disciplined = Some(Box::new(Disciplined { maker, lines: Vec::new() }));
     }
 
     /// Packets of each of these classes have room for as many as the capacity says.
@@ -108,7 +114,7 @@ impl InterfaceQueue {
     /// while data waits, it is the last one that is of neither.
     pub fn push(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         self.account(cx.now);
-        if self.maker.is_some() && !self.passes(&cx.packets[packet]) {
+        if self.disciplined.is_some() && !self.passes(&cx.packets[packet]) {
             return self.push_in_line(packet, next_hop, cx);
         }
         if self.routing == RoutingPackets::ByClass {
@@ -162,15 +168,15 @@ impl InterfaceQueue {
         let it = &cx.packets[packet];
         let item = Item { packet, next_hop, size: it.size, entered: cx.now };
         let class = self.classes.as_ref().map_or(0, |classes| classes.of(it, next_hop));
-        let place = self.lines.binary_search_by_key(&class, |(class, _)| *class);
+        let Some(Disciplined { maker, lines }) = self.disciplined.as_deref_mut() else { return };
+        let place = lines.binary_search_by_key(&class, |(class, _)| *class);
         let place = place.unwrap_or_else(|place| {
-            if let Some(Maker { config, room, streams, name }) = self.maker.as_deref() {
-                let draws = streams.stream(&format!("{name}/queue/{class}"));
-                self.lines.insert(place, (class, Line::new(self.node, config, room, draws)));
-            }
+            let Maker { config, room, streams, name } = maker;
+            let draws = streams.stream(&format!("{name}/queue/{class}"));
+            lines.insert(place, (class, Line::new(self.node, config, room, draws)));
             place
         });
-        self.lines[place].1.push(item, cx);
+        lines[place].1.push(item, cx);
         self.meter.grown(self.len());
     }
 
@@ -212,11 +218,11 @@ impl InterfaceQueue {
 
     /// Takes the next packet out of the first queue under the discipline that has one for the MAC.
     fn pop_in_line(&mut self, takes: Option<Takes<'_>>, cx: &mut Context) -> Option<(PacketId, Address)> {
-        if self.lines.is_empty() {
+        if self.lines().is_empty() {
             return None;
         }
         self.account(cx.now);
-        let item = self.lines.iter_mut().find_map(|(_, line)| line.pop(takes, cx))?;
+        let item = self.disciplined.as_mut()?.lines.iter_mut().find_map(|(_, line)| line.pop(takes, cx))?;
         Some((item.packet, item.next_hop))
     }
 
@@ -232,7 +238,7 @@ impl InterfaceQueue {
             }
             !take
         });
-        for (_, line) in &mut self.lines {
+        for (_, line) in self.disciplined.iter_mut().flat_map(|it| &mut it.lines) {
             line.retain(&mut |item| {
                 let take = item.next_hop == next_hop && !matches!(cx.packets[item.packet].body, Body::Arp(_));
                 if take {
@@ -248,20 +254,27 @@ impl InterfaceQueue {
     pub(in crate::link) fn clear(&mut self, now: Time) {
         self.account(now);
         self.entries.clear();
-        self.lines.clear();
+        if let Some(it) = &mut self.disciplined {
+            it.lines.clear();
+        }
     }
 
     /// How many packets the queue has marked; nothing under drop-tail, which marks none.
     #[must_use]
     pub fn marks(&self) -> Option<u64> {
-        self.maker.as_ref().map(|_| self.lines.iter().map(|(_, line)| line.marks()).sum())
+        self.disciplined.as_ref().map(|it| it.lines.iter().map(|(_, line)| line.marks()).sum())
+    }
+
+    /// The queues under the discipline.
+    fn lines(&self) -> &[(u8, Line)] {
+        self.disciplined.as_ref().map_or(&[], |it| &it.lines)
     }
 
     /// How many packets wait.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len() + self.lines.iter().map(|(_, line)| line.len()).sum::<usize>()
+        self.entries.len() + self.lines().iter().map(|(_, line)| line.len()).sum::<usize>()
     }
 
     /// Whether no packet waits.
@@ -273,7 +286,7 @@ impl InterfaceQueue {
 
     /// The packets that wait, in the order in which they leave as far as that is known.
     pub fn iter(&self) -> impl Iterator<Item = (PacketId, Address)> + '_ {
-        let in_lines = self.lines.iter().flat_map(|(_, line)| line.items()).map(|item| (item.packet, item.next_hop));
+        let in_lines = self.lines().iter().flat_map(|(_, line)| line.items()).map(|item| (item.packet, item.next_hop));
         self.entries.iter().copied().chain(in_lines)
     }
 

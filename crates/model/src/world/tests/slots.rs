@@ -53,6 +53,10 @@ fn assign(world: &mut World, slots: &[(u32, Option<u32>, u32)]) {
     world.drain();
 }
 
+fn rows(world: &World) -> Vec<NodeRow> {
+    world.nodes().collect()
+}
+
 fn own(row: &NodeRow, name: &str) -> u64 {
     row.metric(name).expect("a column of the MAC")
 }
@@ -62,13 +66,13 @@ fn packets_wait_for_the_slots_that_an_agent_finds_and_then_go_without_conflicts(
     let spec = with_cbr(chain(5, |it| (it.frame, it.slot_wait) = (FrameRule::Local, Span::from_secs(4))), 0, 4);
     let mut world = World::new(&spec).expect("a world");
     world.advance(second(2), &Watch::default());
-    assert_eq!(world.nodes().iter().map(|node| node.frames).sum::<u64>(), 0, "nobody has a slot");
+    assert_eq!(rows(&world).iter().map(|node| node.frames).sum::<u64>(), 0, "nobody has a slot");
     // Three slots suffice for a chain. Node 4 alone knows of a slot 5, and has a longer frame than the others.
     assign(&mut world, &[(0, Some(0), 2), (1, Some(1), 2), (2, Some(2), 2), (3, Some(0), 2), (4, Some(1), 5)]);
     world.advance(second(10), &Watch::default());
     let arrived = world.flows()[0].packets_arrived;
     assert!((95..=100).contains(&arrived), "{arrived} of a hundred packets, those of the first two seconds included");
-    assert_eq!(world.nodes().iter().map(|node| own(node, "frames_in_conflict")).sum::<u64>(), 0);
+    assert_eq!(rows(&world).iter().map(|node| own(node, "frames_in_conflict")).sum::<u64>(), 0);
     // Node 2 gives up its slot, and the packets for it are lost there for that reason, after four seconds.
     assign(&mut world, &[(2, None, 0)]);
     world.advance(second(13), &Watch::default());
@@ -77,7 +81,7 @@ fn packets_wait_for_the_slots_that_an_agent_finds_and_then_go_without_conflicts(
     assert!(world.flows()[0].packets_arrived <= arrived + 2, "nothing passes node 2");
     let lost = world.cx.drops.get(NodeId(2), crate::packet::PacketKind::Data, DropReason::NoSlot);
     assert!(lost > 60, "{lost} packets had no slot");
-    let slots = own(&world.nodes()[2], "slots");
+    let slots = own(&rows(&world)[2], "slots");
     // Eight seconds of frames with four slots of 6.5 ms, of ten parts of which nine are slots.
     assert!((276..=278).contains(&slots), "{slots}");
     world.finish().expect("packets add up");
@@ -95,7 +99,7 @@ fn messages_of_agents_reach_neighbours_before_there_are_slots() {
         spec.nodes.iter_mut().for_each(|node| node.agents = vec![hello.clone()]);
         let mut world = World::new(&spec).expect("a world");
         world.advance(second(12), &Watch::default());
-        let nodes = world.nodes();
+        let nodes = rows(&world);
         let sum = |name: &str| nodes.iter().map(|node| own(node, name)).sum::<u64>();
         assert_eq!((sum("contention_frames") > 15, sum("out_of_band") > 15), (on_air, beside), "{place:?}");
         assert_eq!(sum("contention_frames"), nodes.iter().map(|node| node.frames).sum::<u64>(), "{place:?}");
@@ -105,7 +109,7 @@ fn messages_of_agents_reach_neighbours_before_there_are_slots() {
         assign(&mut world, &[(0, Some(0), 3), (1, Some(1), 3), (2, Some(2), 3), (3, Some(3), 3)]);
         let before = sent;
         world.advance(Time::NEVER, &Watch::default());
-        let nodes = world.nodes();
+        let nodes = rows(&world);
         let sum = |name: &str| nodes.iter().map(|node| own(node, name)).sum::<u64>();
         let goes_on = sum("contention_frames") + sum("out_of_band") > before;
         assert_eq!(goes_on, place != ControlPlace::OwnSlots, "with a slot, messages go there: {place:?}");
@@ -135,14 +139,14 @@ fn a_message_beside_the_channel_to_a_node_out_of_range_is_lost_for_that_reason()
     world.advance(second(1), &Watch::default());
     let lost = |node: u32, reason| world.cx.drops.get(NodeId(node), crate::packet::PacketKind::Control, reason);
     assert_eq!((lost(0, DropReason::OutOfReach), lost(1, DropReason::NoListener)), (1, 1));
-    let row = &world.nodes()[0];
+    let row = &rows(&world)[0];
     assert_eq!((own(row, "frames_heard"), own(row, "frames_out_of_reach"), row.frames), (1, 1, 0));
     world.finish().expect("packets add up");
 }
 
 /// Frames that were lost because two nodes sent in a slot.
 fn in_conflict(world: &World) -> u64 {
-    world.nodes().iter().map(|node| own(node, "frames_in_conflict")).sum()
+    rows(world).iter().map(|node| own(node, "frames_in_conflict")).sum()
 }
 
 /// Two pairs far apart, which share slots. One of them comes near the other, and stays there.
@@ -171,14 +175,14 @@ fn a_greedy_schedule_follows_the_links_and_a_frozen_one_does_not() {
     for (rule, near_frames, conflicts) in [(Rule::Greedy, 3, false), (Rule::Frozen, 2, true)] {
         let mut world = World::new(&meeting_pairs(rule)).expect("a world");
         world.advance(second(4), &Watch::default());
-        let apart: Vec<u64> = world.nodes().iter().map(|node| own(node, "slots")).collect();
+        let apart: Vec<u64> = rows(&world).iter().map(|node| own(node, "slots")).collect();
         // Two slots of 6.5 ms a frame, without a contention part, from the beginning on.
         assert!(apart.iter().all(|slots| (307..=309).contains(slots)), "{rule:?}: {apart:?}");
         assert_eq!(in_conflict(&world), 0, "{rule:?}");
         world.advance(second(9), &Watch::default());
-        let before = world.nodes();
+        let before = rows(&world);
         world.advance(second(17), &Watch::default());
-        for (after, before) in world.nodes().iter().zip(&before) {
+        for (after, before) in rows(&world).iter().zip(&before) {
             let slots = own(after, "slots") - own(before, "slots");
             let expected = 8.0 / (f64::from(near_frames) * 6.5e-3);
             assert!((slots as f64 - expected).abs() <= 2.0, "{rule:?}: {slots} slots, expected {expected}");
