@@ -1,9 +1,5 @@
 //! Connections that follow one another: their opening, their end, and what losses and impatient clients leave of them.
 
-mod common;
-
-use common::segments::Segments;
-use common::{add_tcp, network, run, run_with, with_traffic};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -15,6 +11,9 @@ use hopyard_model::packet::TcpHeader;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp;
 use hopyard_model::world::{Spec, Watch, WireSpec, World};
+
+use crate::common::segments::Segments;
+use crate::common::{add_tcp, network, run, run_with, with_traffic};
 
 const RATE: f64 = 10e6;
 const DELAY: f64 = 0.02;

@@ -1,6 +1,7 @@
 //! Scenarios built by hand, for the tests of the whole model.
 #![allow(dead_code, reason = "each test uses a part of these")]
 
+pub mod loops;
 pub mod scenarios;
 pub mod segments;
 pub mod table;
