@@ -8,7 +8,7 @@ use std::path::Path;
 fn each_file_of_tests_is_a_program_or_a_module_of_one() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let read = |path: &Path| fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    for name in ["model-tests", "scenario"] {
+    for name in ["coupling", "model-tests", "scenario"] {
         let folder = crates.join(name).join("tests");
         let manifest: toml::Table = read(&crates.join(name).join("Cargo.toml")).parse().expect("it is TOML");
         assert_eq!(manifest["package"].get("autotests"), Some(&false.into()), "{name} lists its programs");
