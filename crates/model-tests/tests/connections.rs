@@ -10,7 +10,7 @@ use hopyard_model::observe::{ObjectLog, ObjectRow, Outcome, SegmentFlows, Segmen
 use hopyard_model::packet::TcpHeader;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp;
-use hopyard_model::world::{Spec, Watch, WireSpec, World};
+use hopyard_model::world::{Spec, WireSpec};
 
 use crate::common::segments::Segments;
 use crate::common::{add_tcp, network, run, run_with, with_traffic};
@@ -232,9 +232,8 @@ fn the_table_has_each_segment_that_is_sent() {
         };
         let mut spec = server(1, 0.05);
         add_client(&mut spec, 1, profile, &pages);
-        let world = World::with_probe(&spec, (SegmentLog::new(SegmentFlows::All), Segments::default()));
-        let (outcome, (_, Segments(segments))) =
-            world.expect("a world").run_watched(&Watch::default()).expect("packets add up");
+        let probes = (SegmentLog::new(SegmentFlows::All), Segments::default());
+        let (outcome, (_, Segments(segments))) = run_with(&spec, probes);
         // A segment with more than an acknowledgement has a row as data, any other one as an acknowledgement.
         let is_bare = |flags: &str| !["SYN", "FIN", "RST"].iter().any(|it| flags.contains(it));
         let rows = outcome.segments.iter().filter(|it| match it.event {
