@@ -312,6 +312,8 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
     tree.0.insert("crates/scenario/tests/scenarios.rs".into(), "mod bad_values;\n".into());
     let models = "mod common;\nmod conservation;\n#[path = \"golden/main.rs\"]\nmod golden;\n";
     tree.0.insert("crates/model-tests/tests/models.rs".into(), models.into());
+    // A manifest names it.
+    tree.0.insert("crates/coupling/tests/coupled.rs".into(), Vec::new());
     tree.write(&fixture);
 
     let built = Command::new(env!("CARGO"))

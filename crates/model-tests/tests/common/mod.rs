@@ -142,8 +142,8 @@ pub fn run_staggered(mut spec: Spec, duration: Span) -> Outcome {
     run(&spec)
 }
 
-/// Runs to the end of the run with a probe, and returns it too. The probe is in a list of one, whatever its type: a world
-/// is compiled for each type of its probe, which takes longer than many of the tests.
+/// Runs to the end of the run with a probe, and returns it too. The probe is in a list of one, whatever its type: a
+/// world is compiled for each type of its probe, which takes longer than many of the tests.
 pub fn run_with<P: Probe + Send>(spec: &Spec, probe: P) -> (Outcome, P) {
     let (outcome, mut probes) = run_watched(spec, vec![Box::new(probe)]);
     let probe: Box<dyn Any> = probes.pop().expect("the probe");
