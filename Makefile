@@ -62,7 +62,7 @@ PYTEST := SIMULATES="$(SIMULATES)" $(DEV)/bin/python -m pytest --numprocesses au
 test-python: $(DEV)/installed
 	$(PYTEST)
 
-# The tests that lacked something in another run, whose output the file SKIPPED is: of Rust whole files, and with them what did not lack
+# The tests that lacked something in another run, whose output the file SKIPPED is: of Rust whole programs, and with them what did not lack
 # anything. `.ci/run` runs these a second time.
 SKIPPED ?= /dev/null
 LACKING        = $(shell sed -n 's/^skipped: .*\t\([a-z0-9_]*\)::.*/\1/p' $(SKIPPED) | sort -u)
@@ -70,7 +70,7 @@ LACKING_PYTHON = $(shell sed -n 's/^SKIPPED \(tests[^[ ]*\).*/\1/p' $(SKIPPED) |
 
 test-skipped: test-skipped-rust test-skipped-python
 
-# The name begins with that of the test's file, or, for a test within a crate, with that of the crate. All of the latter are run: with
+# The name begins with that of the test's program, or, for a test within a crate, with that of the crate. All of the latter are run: with
 # fewer packages their dependencies would be compiled a second time, for other features.
 test-skipped-rust:
 	$(if $(LACKING),$(call counted,PROPTEST_RNG_SEED=$(SEED) cargo test $(SIMULATES) --locked --workspace --quiet \

@@ -2,9 +2,8 @@
 //! comes back. All nodes are Hopyard's, or all are kernels with babeld, or some are. Without a kernel or without babeld
 //! a test is skipped.
 //!
-//! `cargo test -p hopyard-coupling --test babel -- --ignored` makes `validation/babel/runs.csv` and `causes.csv`.
-
-mod common;
+//! `cargo test -p hopyard-coupling --test coupled babel:: -- --ignored` makes `validation/babel/runs.csv` and
+//! `causes.csv`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +11,6 @@ use std::net::Ipv4Addr;
 use std::ops::Range;
 use std::path::Path;
 
-use common::{at, skipped, with_kernel};
 use hopyard_coupling::{Coupled, Options, Routers, daemons};
 use hopyard_engine::Time;
 use hopyard_model::address::{Address, InterfaceId, NodeId};
@@ -24,6 +22,8 @@ use hopyard_scenario::Scenario;
 use hopyard_wire::babel::{Message, Packet, Target};
 use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::{ipv6, udp};
+
+use crate::common::{at, skipped, with_kernel};
 
 const NODES: u32 = 5;
 /// When the messages are counted, when the tables are looked at, and when the link from 3 to 4 breaks and comes back.

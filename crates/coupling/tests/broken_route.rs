@@ -1,18 +1,16 @@
 //! ELFN in a kernel, and Hopyard's own, over a route that breaks: a node moves away and comes back. Without a built
 //! kernel and its modules these tests are skipped, at least in part.
 
-#[path = "../../kernels/tests/common/built.rs"]
-mod built;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use built::built;
 use hopyard_coupling::{Coupled, FlowState, Options, Sample};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Completion, Settings};
 use hopyard_model::world::{Spec, Watch, simulate};
 use hopyard_scenario::Scenario;
+
+use crate::common::built;
 
 /// Four nodes in a row. The third is away from 10 s to 21 s: the second node's link breaks, and it tells the source.
 /// After the route error the source has no route, and its own node tells it of each probe.

@@ -1,13 +1,12 @@
 //! Linux's TCP over simulated networks. Without a built kernel these tests are skipped.
 
-mod common;
-
-use common::{VERSIONS, at, scenario, spec, with_kernel, without_kernel};
 use hopyard_coupling::{Coupled, CouplingError, FlowState, Options, Sample};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::world::{Advanced, Watch};
 use hopyard_scenario::LinuxFlow;
+
+use crate::common::{VERSIONS, at, scenario, spec, with_kernel, without_kernel};
 
 /// Four nodes in a row with AODV and 802.11, and a flow of Hopyard's own TCP from the second to the last.
 const CHAIN: &str = r#"

@@ -1,13 +1,10 @@
 //! Programs of this machine at nodes, in simulated time. Without a built kernel, or without a program, a test is
 //! skipped.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{VERSIONS, at, skipped, spec, with_kernel, without_kernel};
 use hopyard_coupling::{Coupled, CouplingError, Options, Program, ProgramState};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -15,6 +12,8 @@ use hopyard_model::observe::{Outcome, PacketEvent, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_model::world::{Advanced, Watch};
 use hopyard_scenario::LinuxFlow;
+
+use crate::common::{VERSIONS, at, skipped, spec, with_kernel, without_kernel};
 
 /// Two hosts on a wire.
 const WIRE: &str = r#"

@@ -1,14 +1,13 @@
 //! Kernels that are nodes: real routing daemons over the MACs and radios of a simulated network. Without a built
 //! kernel, or without a daemon, a test is skipped.
 
-mod common;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::chain::{CHAIN, options, program, run, started};
-use common::{at, scenario};
 use hopyard_coupling::{Options, Routers};
 use hopyard_model::world::Watch;
+
+use crate::common::chain::{CHAIN, options, program, run, started};
+use crate::common::{at, scenario, without_kernel};
 
 #[test]
 fn babeld_finds_the_ways_of_a_chain_and_repeats_itself() {
@@ -199,7 +198,7 @@ fn kernels_beside_nodes_that_are_kernels_are_refused() {
     let scenario = scenario(&text);
     let mut routers = Routers::of(&scenario, &scenario.spec(0)).expect("there are some");
     routers.nodes.pop();
-    let options = Options { routers: Some(routers), programs: vec![program(3, 0, "true")], ..common::without_kernel() };
+    let options = Options { routers: Some(routers), programs: vec![program(3, 0, "true")], ..without_kernel() };
     let error = started(&text, &options).err().expect("refused").to_string();
     assert_eq!(error, "expected a kernel at one of the 3 nodes that are kernels, found node 3");
 }

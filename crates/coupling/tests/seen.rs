@@ -1,8 +1,5 @@
 //! Results of kernels that are nodes: messages, routes and captures. Without a built kernel, a daemon or tshark, a test
 //! is skipped.
-#![allow(clippy::duplicate_mod, reason = "both modules of helpers name what they skip by the same file")]
-
-mod common;
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../../model-tests/tests/capture/tshark.rs"]
 mod tshark;
@@ -11,11 +8,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use common::chain::{CHAIN, options, program, run, run_with};
 use hopyard_coupling::Options;
 use hopyard_engine::Span;
 use hopyard_model::observe::Outcome;
 use hopyard_model::observe::capture::{Capture, Options as CaptureOptions};
+
+use crate::common::chain::{CHAIN, options, program, run, run_with};
 use tshark::{ERROR, capture_file, dissect, fields};
 
 /// Messages by type: the number that nodes sent, and the number that nodes received. Both are sums over all nodes.

@@ -1,16 +1,15 @@
 //! Nodes with Linux's own Wi-Fi: ad hoc networks and meshes of real kernels over the MACs and radios of a simulated
 //! network. Without a built kernel with Wi-Fi, or without a program, a test is skipped.
 
-mod common;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{at, scenario, skipped, with_kernel};
 use hopyard_coupling::{Coupled, Options, Program, Routers, daemons};
 use hopyard_engine::Time;
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::Outcome;
 use hopyard_model::world::Watch;
+
+use crate::common::{at, scenario, skipped, with_kernel};
 
 /// The keys of the MAC for 802.11g and n.
 const OF_G: &str = "edca.standard = \"g\"";

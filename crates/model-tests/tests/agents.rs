@@ -1,8 +1,5 @@
 //! Agents in whole networks.
 
-mod common;
-
-use common::{add_cbr, add_tcp, network, ranged, run, with_ranges};
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, NodeId};
@@ -14,6 +11,8 @@ use hopyard_model::observe::{Passage, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{Spec, Watch, WireSpec, World};
+
+use crate::common::{add_cbr, add_tcp, network, ranged, run, with_ranges};
 
 /// Nine nodes on a grid of 200 m. Those beside each other hear each other, those across a square do not.
 fn grid() -> Spec {

@@ -1,8 +1,6 @@
 //! The estimates of Westwood and Westwood+ on a path whose rate is known: 10 Mb/s and 2 ms, then a bottleneck of 2 Mb/s
 //! and 48 ms with a queue of 50 packets.
 
-mod common;
-
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
 use hopyard_model::address::NodeId;
@@ -11,7 +9,7 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{Quantity, Spec, WireSpec};
 
-use common::{add_tcp, mbps, network, run, stagger, with_congestion};
+use crate::common::{add_tcp, mbps, network, run, stagger, with_congestion};
 
 /// The bottleneck's rate in kbit/s of payload: 1460 bytes of each packet of 1512.
 const SHARE: f64 = 2000.0 * 1460.0 / 1512.0;

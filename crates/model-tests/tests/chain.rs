@@ -1,14 +1,12 @@
 //! TCP over a chain of nodes.
 
-mod common;
-
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
 use hopyard_model::observe::Outcome;
 use hopyard_model::routing::static_routes::Others;
 use hopyard_model::routing::{self, static_routes};
 
-use common::{add_cbr, add_tcp, chain, mbps, network, run, run_for, with_dcf, with_ranges};
+use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, run_for, with_dcf, with_ranges};
 
 #[test]
 fn oo_and_othmans_static_chain() {

@@ -1,13 +1,11 @@
 //! The phases of senders around a break: their times and their counts.
 
-mod common;
-
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::FlowRow;
 
-use common::{add_tcp, chain, network, ranged, run_for};
+use crate::common::{add_tcp, chain, network, ranged, run_for};
 
 /// Three hops over AODV. The last node is out of range from second 10 to second 20; 30 s.
 fn flow(variant: &str, from: u64) -> FlowRow {

@@ -1,9 +1,5 @@
 //! Connections that follow one another: their opening, their end, and what losses and impatient clients leave of them.
 
-mod common;
-
-use common::segments::Segments;
-use common::{add_tcp, network, run, run_with, with_traffic};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -14,7 +10,10 @@ use hopyard_model::observe::{ObjectLog, ObjectRow, Outcome, SegmentFlows, Segmen
 use hopyard_model::packet::TcpHeader;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp;
-use hopyard_model::world::{Spec, Watch, WireSpec, World};
+use hopyard_model::world::{Spec, WireSpec};
+
+use crate::common::segments::Segments;
+use crate::common::{add_tcp, network, run, run_with, with_traffic};
 
 const RATE: f64 = 10e6;
 const DELAY: f64 = 0.02;
@@ -233,9 +232,8 @@ fn the_table_has_each_segment_that_is_sent() {
         };
         let mut spec = server(1, 0.05);
         add_client(&mut spec, 1, profile, &pages);
-        let world = World::with_probe(&spec, (SegmentLog::new(SegmentFlows::All), Segments::default()));
-        let (outcome, (_, Segments(segments))) =
-            world.expect("a world").run_watched(&Watch::default()).expect("packets add up");
+        let probes = (SegmentLog::new(SegmentFlows::All), Segments::default());
+        let (outcome, (_, Segments(segments))) = run_with(&spec, probes);
         // A segment with more than an acknowledgement has a row as data, any other one as an acknowledgement.
         let is_bare = |flags: &str| !["SYN", "FIN", "RST"].iter().any(|it| flags.contains(it));
         let rows = outcome.segments.iter().filter(|it| match it.event {

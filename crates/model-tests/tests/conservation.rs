@@ -1,7 +1,5 @@
 //! In any network, no packet is lost without a reason, nothing panics, and the tables are consistent.
 
-mod common;
-
 use std::sync::Arc;
 
 use hopyard_engine::units::{Bytes, Energy};
@@ -25,7 +23,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value};
 
-use common::{add_cbr, add_tcp, mbps, network, run, run_for, to_group, with_traffic};
+use crate::common::{self, add_cbr, add_tcp, mbps, network, run, run_for, to_group, with_traffic};
 
 const PROFILES: [&str; 2] = ["rfc", "ns2"];
 

@@ -1,11 +1,8 @@
 //! Nodes of the simulator and hosts outside that are whole nodes, in one network. The host outside here is a small
 //! router of the test.
 
-mod common;
-
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use common::{add_cbr, add_tcp, chain, network};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, InterfaceId, NodeId};
 use hopyard_model::context::Departure;
@@ -16,6 +13,8 @@ use hopyard_model::routing::{self, babel};
 use hopyard_model::world::{Spec, Watch, World};
 use hopyard_wire::ipv4::{self, Protocol};
 use hopyard_wire::{HardwareAddress, arp, icmp, ipv6, ndp, udp};
+
+use crate::common::{add_cbr, add_tcp, chain, network};
 
 const ARP: [u8; 2] = [8, 6];
 const IPV4: [u8; 2] = [8, 0];

@@ -1,7 +1,5 @@
 //! DCF at saturation: one station compared with arithmetic and ns-2, several stations compared with ns-2.
 
-mod common;
-
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::link::arp::Resolution;
@@ -10,7 +8,7 @@ use hopyard_model::params::Params as _;
 use hopyard_model::phy::{Receive, Reception, Sensitivity};
 use hopyard_model::world::World;
 
-use common::{add_cbr, chain, mbps, network, ranged, run, run_for, with_dcf, with_ranges};
+use crate::common::{add_cbr, chain, mbps, network, ranged, run, run_for, with_dcf, with_ranges};
 
 /// Total payload in kbit/s of saturated senders, measured over ten seconds.
 fn saturation(

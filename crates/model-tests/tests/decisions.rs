@@ -1,7 +1,5 @@
 //! The classifications of losses by the senders, compared with the true causes. Each test produces one kind of loss.
 
-mod common;
-
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Distance};
 use hopyard_model::address::NodeId;
@@ -17,7 +15,7 @@ use hopyard_model::transport::congestion::{
 };
 use hopyard_model::world::{Spec, Transport, WireSpec};
 
-use common::{add_cbr, add_tcp, chain, mbps, network, run, run_for, stagger};
+use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, run_for, stagger};
 
 /// Two nodes and a wire of 1 Mb/s and 20 ms.
 fn wire(change: impl FnOnce(&mut wired::Params)) -> Spec {

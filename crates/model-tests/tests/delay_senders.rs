@@ -1,15 +1,13 @@
 //! H-TCP, YeAH, Compound, Copa, LEDBAT and BBR version 3 over two wired links, as their closed forms and their papers
 //! say.
 
-#[allow(dead_code, reason = "other tests use more of it")]
-mod two_links;
-
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::{self, compound, copa, htcp};
 use hopyard_model::transport::{acking, tcp};
-use two_links::{Link, NS2_LINKS, Path};
+
+use crate::two_links::{Link, NS2_LINKS, Path};
 
 /// 8 Mb/s and a round-trip time of 104 ms: 100 segments.
 const LONG_LINKS: [Link; 2] = [

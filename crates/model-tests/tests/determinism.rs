@@ -1,8 +1,6 @@
 //! The same scenario, seed and version give the same results, with any switches of the medium, with any observation,
 //! and with any number of threads.
 
-mod common;
-
 use std::sync::OnceLock;
 
 use hopyard_engine::units::Ratio;
@@ -21,7 +19,7 @@ use hopyard_model::world::{Advanced, Quantity, Spec, Transport, Watch, World};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use common::{add_cbr, add_tcp, run, run_for, scenarios};
+use crate::common::{self, add_cbr, add_tcp, run, run_for, scenarios};
 
 /// Everything in two outcomes except the series and the events of the observation itself.
 fn assert_same(name: &str, found: &Outcome, expected: &Outcome) {

@@ -6,8 +6,6 @@
 
 #[path = "two_links/ns3.rs"]
 mod ns3;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod two_links;
 
 use ns3::Case;
 

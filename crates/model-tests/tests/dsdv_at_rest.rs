@@ -1,10 +1,9 @@
 //! DSDV among nodes that do not move: nothing changes, so that the periodic updates are all that is sent.
 
-mod common;
-
-use common::{chain, network, run};
 use hopyard_engine::{Rng, Span, Streams};
 use hopyard_model::world::Spec;
+
+use crate::common::{chain, network, run};
 
 /// Updates of a node per second without any trigger: intervals are uniform between 11.25 and 15 s.
 const PERIODIC: f64 = 1.0 / 13.125;
@@ -45,7 +44,7 @@ fn nodes_at_rest_send_their_periodic_updates_alone() {
     }
 }
 
-/// `NETWORKS=100 cargo test --release -p hopyard-model-tests --test dsdv_at_rest` draws more.
+/// `NETWORKS=100 cargo test --release -p hopyard-model-tests --test models dsdv_at_rest::` draws more.
 #[test]
 fn nor_do_nodes_at_random_places_send_more() {
     let networks = option_env!("NETWORKS").map_or(6, |text| text.parse().expect("a number"));

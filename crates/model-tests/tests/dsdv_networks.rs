@@ -1,8 +1,5 @@
 //! DSDV over several channels and to hosts behind gateways.
 
-mod common;
-
-use common::{add_cbr, add_tcp, chain, network, run, run_for};
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -13,6 +10,8 @@ use hopyard_model::params::Params as _;
 use hopyard_model::world::{Advanced, Spec, Watch, WireSpec, World};
 use hopyard_wire::ipv4::{Header, Protocol};
 use hopyard_wire::udp;
+
+use crate::common::{add_cbr, add_tcp, chain, network, run, run_for};
 
 fn seconds(at: u64) -> Time {
     Time::ZERO + Span::from_secs(at)

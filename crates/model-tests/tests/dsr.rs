@@ -1,7 +1,5 @@
 //! TCP over DSR, held against ns-2.35 (`validation`): the chain of six nodes, at rest.
 
-mod common;
-
 use hopyard_engine::units::{Bytes, Distance, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::link::{self, RoutingPackets};
@@ -12,7 +10,7 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::routing::{self, dsr};
 
-use common::{add_cbr, add_tcp, chain, mbps, network, run_for, with_dcf, with_ranges};
+use crate::common::{add_cbr, add_tcp, chain, mbps, network, run_for, with_dcf, with_ranges};
 
 /// Six nodes 110 m apart at 1 Mb/s with RTS, segments of 512 bytes, a window of 20: the chain of Oo and Othman. Where
 /// it `moves`, the third node leaves the chain sideways at 50 s and the fourth at 100 s, 400 m at 10 m/s, and both

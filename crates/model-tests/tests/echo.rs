@@ -1,9 +1,5 @@
 //! Data both ways: an echo over TCP and UDP.
 
-mod common;
-
-use common::segments::Segments;
-use common::{add_tcp, network, run_with, with_traffic};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -15,6 +11,9 @@ use hopyard_model::packet::TcpHeader;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp::Connect;
 use hopyard_model::world::{BuildError, Spec, Transport, WireSpec, World};
+
+use crate::common::segments::Segments;
+use crate::common::{add_tcp, network, run_with, with_traffic};
 
 /// Two hosts and a wire of 10 Mb/s and 10 ms, with an echo from the first to the second.
 fn echo(size: u64, interval: Span, profile: &str, losses: wired::Losses) -> Spec {

@@ -1,7 +1,5 @@
 //! EDCA and aggregation at saturation, against closed forms and ns-3.37.
 
-mod common;
-
 use hopyard_engine::units::{Bytes, Distance};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::mac::{self, dcf::Amendment, edca};
@@ -10,7 +8,7 @@ use hopyard_model::params::Params as _;
 use hopyard_model::phy::Reception;
 use hopyard_model::world::Spec;
 
-use common::{add_cbr, network, ranged, run};
+use crate::common::{add_cbr, network, ranged, run};
 
 /// Code points of the four categories, the lowest first.
 const CLASSES: [u8; 4] = [8, 0, 32, 48];

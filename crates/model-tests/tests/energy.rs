@@ -1,8 +1,6 @@
 //! Energy and batteries: the closed form of ns-2's model, the nanosecond at which a battery runs dry, and what becomes
 //! of the packets of a node that stops.
 
-mod common;
-
 use std::io;
 
 use hopyard_engine::units::{Bytes, Draw, Energy};
@@ -21,7 +19,7 @@ use hopyard_model::world::{FlowSpec, Quantity, Spec};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use common::{add_cbr, add_tcp, chain, network, run, run_for, run_with, udp_flow, with_dcf};
+use crate::common::{add_cbr, add_tcp, chain, network, run, run_for, run_with, udp_flow, with_dcf};
 
 /// Radios with these powers in watts.
 fn powers(send: f64, hear: f64, idle: f64) -> energy::Config {

@@ -1,11 +1,8 @@
 //! An external congestion control: it behaves as the same code inside the crate, has its own random stream, and ends
 //! the run when it fails.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{add_tcp, chain, network};
 use hopyard_engine::{Rng, Span, Time};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::external::ExternalConfig;
@@ -15,6 +12,8 @@ use hopyard_model::transport::congestion::{
 };
 use hopyard_model::world::{self, RuleFailure, RunError, RunFailure, Spec, Transport, Watch};
 use serde_json::json;
+
+use crate::common::{add_tcp, chain, network};
 
 /// NewReno, until the time at which it fails.
 struct Failing {

@@ -4,13 +4,12 @@
 //! window 100, only the listed segments are lost. Set `clean`: initial window 1, no limited transmit, no SYN, minimum
 //! timeout 1 s. Set `ns235`: the defaults of 2.35. `make validate` makes a table of the same comparison.
 
-mod two_links;
-
 use hopyard_engine::Streams;
 use hopyard_engine::{Span, Time};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
-use two_links::{Case, Event, Kind, NS2_LINKS, Path, compare, read_reference, run_ns2, run_ns2_for};
+
+use crate::two_links::{Case, Event, Kind, NS2_LINKS, Path, compare, read_reference, run_ns2, run_ns2_for};
 
 fn sends(events: Vec<Event>, until: Time) -> Vec<Event> {
     events.into_iter().filter(|event| event.kind != Kind::Ack && event.time <= until).collect()

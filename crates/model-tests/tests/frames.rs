@@ -1,14 +1,13 @@
 //! Ethernet frames of hosts outside: put into the MAC of one node, taken out at those in reach.
 
-mod common;
-
-use common::{chain, network};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::context::{Departure, DropReason, Token};
 use hopyard_model::mac;
 use hopyard_model::observe::Outcome;
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
+
+use crate::common::{chain, network};
 
 const ALL: InterfaceId = InterfaceId::BROADCAST;
 

@@ -1,8 +1,5 @@
 //! Ad hoc networks with wires: hosts behind routers, nodes with a radio and a wire, without a line of routing.
 
-mod common;
-
-use common::{add_cbr, add_tcp, network, run, run_for, run_with};
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -13,6 +10,8 @@ use hopyard_model::packet::{Body, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing;
 use hopyard_model::world::{Spec, TunnelSpec, Watch, WireSpec, World};
+
+use crate::common::{self, add_cbr, add_tcp, network, run, run_for, run_with};
 
 /// Adds a wire of this rate and delay.
 fn wire(spec: &mut Spec, between: (u32, u32), mbps: u64, milliseconds: u64) {

@@ -1,14 +1,12 @@
 //! Heights are a third coordinate like the others: they count in distances, and a common height has no effect.
 
-mod common;
-
 use hopyard_engine::Span;
 use hopyard_engine::units::{Coordinate, Distance, Speed};
 use hopyard_model::mobility::waypoints::{Order, Params, Waypoint};
 use hopyard_model::mobility::{self, Position};
 use proptest::prelude::*;
 
-use common::{add_cbr, add_tcp, chain, network, ranged, run, run_for, scenarios};
+use crate::common::{add_cbr, add_tcp, chain, network, ranged, run, run_for, scenarios};
 
 /// Coordinates in whole metres.
 type Place = (i32, i32, i32);

@@ -1,10 +1,7 @@
 //! AODV and AOMDV at nodes with several radios: RFC 3561 §6.14. The name of each test of AODV begins with the section.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{add_cbr, chain, network, run_with};
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
@@ -17,6 +14,8 @@ use hopyard_model::routing::aomdv::AomdvMessage;
 use hopyard_model::world::{self, Advanced, Spec, Watch, World};
 use hopyard_wire::ipv4::{Header, Protocol};
 use hopyard_wire::udp;
+
+use crate::common::{add_cbr, chain, network, run_with};
 
 /// Messages on the air: kind, sending interface, source address, receiving interface.
 #[derive(Debug, Default)]

@@ -1,10 +1,7 @@
 //! Ad hoc networks that gateways of AODV connect to hosts on wires: rule by rule, in small networks.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{add_cbr, add_tcp, network, run_with};
 use hopyard_engine::units::{Distance, Rate, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
@@ -16,6 +13,8 @@ use hopyard_model::params::Params as _;
 use hopyard_model::routing::Config;
 use hopyard_model::routing::aodv::{AodvMessage, Gateways, LinkDetection, Locality, Params, Reply, ToGateway};
 use hopyard_model::world::{Spec, WireSpec};
+
+use crate::common::{self, add_cbr, add_tcp, network, run_with};
 
 /// What went over the air and over the wires.
 #[derive(Debug, Default)]

@@ -1,7 +1,5 @@
 //! Nodes that only radiate: their share in bit errors, in carrier sense and in energy.
 
-mod common;
-
 use std::io;
 use std::sync::Arc;
 
@@ -18,7 +16,7 @@ use hopyard_model::phy::{self, propagation};
 use hopyard_model::routing::{self, static_routes};
 use hopyard_model::world::{JammerSpec, Spec};
 
-use common::{add_cbr, network, ranged, run, run_for, run_with};
+use crate::common::{add_cbr, network, ranged, run, run_for, run_with};
 
 /// The last node only radiates, all the time or in half of each period.
 fn with_jammer(spec: &mut Spec, dbm: f64, period: Option<Span>) {

@@ -7,15 +7,13 @@
 //! that the path holds by its estimate, if that is more. The path holds 20 segments of 1050 bytes: with a window of 15
 //! there is no queue, with 22 two segments are queued, with the others many.
 
-#[allow(dead_code, reason = "other tests use more of it")]
-mod two_links;
-
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::Config;
 use hopyard_model::transport::congestion::control::Arithmetic;
 use hopyard_model::transport::{acking, tcp};
-use two_links::{Kind, NS2_LINKS, Path};
+
+use crate::two_links::{Kind, NS2_LINKS, Path};
 
 /// The threshold just after the loss, and the window just after the end of the recovery.
 fn one_loss(variant: &str, window: u32, lost: u64) -> (f64, f64) {

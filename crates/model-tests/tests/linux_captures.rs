@@ -3,10 +3,7 @@
 //! Each data segment must leave in the same order, sent for the first time or again as in Linux, and within 1 ms of
 //! Linux's time, counted from the first. `docs/models/rack_linux.md` has the whole table.
 
-#[allow(dead_code, reason = "the validation uses more of it")]
-mod linux;
-
-use linux::{Agreement, Case, cases, compare, configuration, link};
+use crate::linux::{Agreement, Case, cases, compare, configuration, link};
 
 fn agreement(case: &Case, profile: &str) -> Agreement {
     compare(&link::run(case, &configuration(case, profile)), &case.departures)

@@ -4,15 +4,13 @@
 //! The sets are those of `docs/models/rack_linux.md`: `seen` and `unseen` were used to find rules, `held_out` was not.
 //! The golden files have the counts and each case that differs.
 
-#[allow(dead_code, reason = "the other comparison uses more of it")]
-mod linux;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use hopyard_model::transport::congestion;
-use linux::{Agreement, Case, SENDERS, compare, configuration, link};
 use rayon::prelude::*;
+
+use crate::linux::{self, Agreement, Case, SENDERS, compare, configuration, link};
 
 /// How far a case agrees, and with which phase of BBR's first cycle.
 fn agreement(case: &Case) -> (Agreement, Option<u32>) {

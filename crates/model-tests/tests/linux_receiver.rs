@@ -5,12 +5,10 @@
 //! time for as long as the sender agrees. What Hopyard's receiver sends is compared with the capture. Where a queue
 //! overflows, a difference of less than a microsecond decides which segment is lost.
 
-#[allow(dead_code, reason = "the other comparisons use more of it")]
-mod linux;
-
 use hopyard_engine::{Span, Streams, Time};
-use linux::link::Run;
-use linux::{Case, configuration};
+
+use crate::linux::{self, link::Run};
+use crate::linux::{Case, configuration};
 
 /// How much an acknowledgement may differ in time: captures have whole microseconds.
 const GRAIN: Span = Span::from_micros(20);

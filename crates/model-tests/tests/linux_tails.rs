@@ -6,15 +6,13 @@
 //! more than the smoothed round-trip time (here it is at least 200 ms in total), its deviation is the maximum of a
 //! round trip, and it undoes a timeout that timestamps show to be spurious (Eifel, RFC 3522).
 
-#[allow(dead_code, reason = "other tests use more of it")]
-mod two_links;
-
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::{self, RecoveryChoice, newreno, reno::Halve};
 use hopyard_model::transport::{acking, tcp};
-use two_links::{Kind, Link, Path};
+
+use crate::two_links::{Kind, Link, Path};
 
 struct Case<'a> {
     name: &'a str,

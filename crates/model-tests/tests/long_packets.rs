@@ -1,8 +1,5 @@
 //! Packets that are longer than a link carries.
 
-mod common;
-
-use common::{add_cbr, add_tcp, chain, network, run_for, run_with};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -11,6 +8,8 @@ use hopyard_model::observe::{Passage, Probe};
 use hopyard_model::packet::Packet;
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{Spec, WireSpec};
+
+use crate::common::{add_cbr, add_tcp, chain, network, run_for, run_with};
 
 /// Datagrams of a payload over one link: how many arrive, and how many are dropped as too long, of 50.
 fn datagrams(mut spec: Spec, payload: u64) -> (u64, u64) {

@@ -4,11 +4,6 @@
 //! promised, the protocol says itself (`RoutingFacts::promises_no_loops`). The experiment `loop_freedom` of
 //! `validation` makes ten thousand such networks, and counts the loops of all protocols.
 
-mod common;
-
-#[path = "common/loops.rs"]
-mod loops;
-
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, InterfaceId, NodeId};
 use hopyard_model::mobility::Position;
@@ -19,6 +14,8 @@ use hopyard_model::routing::babel::{BabelPacket, Message};
 use hopyard_model::routing::{self, source_routes};
 use hopyard_model::world::{NodeSpec, Spec, Watch, World};
 use rayon::prelude::*;
+
+use crate::common::loops;
 
 /// How many networks each protocol meets here.
 const NETWORKS: u64 = 100;

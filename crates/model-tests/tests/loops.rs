@@ -1,12 +1,7 @@
 //! The loops of ns-2's AODV: the last node of a chain of four nodes leaves, and two nodes then are each other's next
 //! hop.
 
-mod common;
-
-#[path = "common/loops.rs"]
-mod loops;
-
-use common::run;
+use crate::common::{loops, run};
 
 /// The number of datagrams whose TTL reaches zero in 60 s, for this leaving time of the last node and this interval of
 /// datagrams.

@@ -1,15 +1,13 @@
 //! The differences of CUBIC and BBR from related variants over two wired links, as theory predicts them.
 
-#[allow(dead_code, reason = "other tests use more of it")]
-mod two_links;
-
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::control::hystart;
 use hopyard_model::transport::congestion::{self, bbr, cubic};
 use hopyard_model::transport::{acking, tcp};
-use two_links::{Link, NS2_LINKS, Path};
+
+use crate::two_links::{Link, NS2_LINKS, Path};
 
 /// 8 Mb/s and a round-trip time of 104 ms: 100 segments.
 const LONG_LINKS: [Link; 2] = [

@@ -1,7 +1,5 @@
 //! Saturation of one station in modes of every amendment, against arithmetic.
 
-mod common;
-
 use hopyard_engine::units::Frequency;
 use hopyard_engine::{Span, Time};
 use hopyard_model::mac;
@@ -9,7 +7,7 @@ use hopyard_model::mac::dcf::{Amendment, Params, Protection};
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::mode::{Band, Guard};
 
-use common::{add_cbr, network, ranged, run};
+use crate::common::{add_cbr, network, ranged, run};
 
 /// The time of an exchange without back-off, in us, of a data frame with so many bytes: one line for each kind of
 /// channel, from the formulas of the standard.

@@ -1,9 +1,6 @@
 //! Whole frames of 802.11 of stations outside: tried in the modes that the station has chosen, answered and counted by
 //! EDCA.
 
-mod common;
-
-use common::network;
 use hopyard_engine::units::{Distance, Frequency, Power, Ratio};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::InterfaceId;
@@ -18,6 +15,8 @@ use hopyard_model::phy::frame::Header;
 use hopyard_model::phy::mode::{Band, Format, Guard, MODES, Name};
 use hopyard_model::phy::{Mode, Sensitivity};
 use hopyard_model::world::{Advanced, Spec, Watch, World};
+
+use crate::common::network;
 
 const A: InterfaceId = InterfaceId(0);
 const B: InterfaceId = InterfaceId(1);

@@ -1,10 +1,7 @@
 //! Datagrams for multicast groups: who gets them, how often they are sent, what the tables say of them.
 
-mod common;
-
 use std::net::Ipv4Addr;
 
-use common::{add_cbr, chain, network, ranged, routing_for, run, to_group, with_traffic};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -17,6 +14,8 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{BuildError, Cast, Spec, World};
 use proptest::prelude::*;
+
+use crate::common::{add_cbr, chain, network, ranged, routing_for, run, to_group, with_traffic};
 
 /// Nodes in slots of their own, so that no frame collides, under a forwarding protocol.
 fn slotted(protocol: &str, by: By, places: &[(f64, f64)]) -> Spec {

@@ -1,8 +1,6 @@
 //! A chain whose middle link breaks and is repaired: which nodes are informed, by which packets, and how ELFN's answer
 //! differs from NewReno's.
 
-mod common;
-
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use hopyard_model::mobility::{self, waypoints};
@@ -11,7 +9,7 @@ use hopyard_model::routing;
 use hopyard_model::routing::aodv::LinkDetection;
 use hopyard_model::world::Spec;
 
-use common::{add_tcp, chain, network, ranged, run};
+use crate::common::{add_tcp, chain, network, ranged, run};
 
 const BREAKS: u64 = 30;
 const HEALS: u64 = 40;

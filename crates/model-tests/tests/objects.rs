@@ -1,8 +1,5 @@
 //! Requests and answers, messages and traces over a wire: the times of their objects, against closed forms.
 
-mod common;
-
-use common::{add_tcp, network, run, with_traffic};
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -12,6 +9,8 @@ use hopyard_model::observe::{ObjectRow, Outcome};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{congestion, tcp};
 use hopyard_model::world::{Spec, Transport, WireSpec};
+
+use crate::common::{add_tcp, network, run, with_traffic};
 
 /// Of each wire.
 const RATE: f64 = 10e6;

@@ -1,10 +1,7 @@
 //! Datagrams from outside: put in at one node as bytes, taken out at another as the same bytes.
 
-mod common;
-
 use std::net::Ipv4Addr;
 
-use common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios};
 use hopyard_engine::units::{Bytes, Distance};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -19,6 +16,8 @@ use hopyard_model::world::{Advanced, InjectError, Spec, TunnelSpec, Watch, WireS
 use hopyard_model::{mac, routing};
 use hopyard_wire::ipv4::{Header, Protocol};
 use hopyard_wire::{icmp, udp};
+
+use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios};
 
 /// No MAC has tried a frame of 802.11.
 const NONE: Effort = Effort { tries: 0, ampdu: None };

@@ -1,8 +1,6 @@
 //! What finding routes costs, changes of routes, and the paths of packets: the tables agree with one another and with
 //! the counters, under every routing protocol.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::units::Distance;
@@ -12,7 +10,7 @@ use hopyard_model::observe::{Outcome, OverheadRow, Recorded, RouteChanges, Segme
 use hopyard_model::routing;
 use hopyard_model::world::Spec;
 
-use common::{add_cbr, add_tcp, chain, network, run, run_for, scenarios, stagger};
+use crate::common::{add_cbr, add_tcp, chain, network, run, run_for, scenarios, stagger};
 
 const EVERYTHING: Recorded =
     Recorded { routes: RouteChanges::All, rates: true, paths: true, segments: SegmentFlows::All, mobile_events: false };

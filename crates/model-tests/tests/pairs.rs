@@ -6,8 +6,6 @@
 //! - A queue that becomes full: the use of round-trip times, pacing, the growth of the window after a loss.
 //! - A route that breaks and is repaired: notices (ELFN), the classification of the timeout (WELCOME).
 
-mod common;
-
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -17,7 +15,7 @@ use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, WireSpec};
 
-use common::{add_tcp, chain, mbps, network, ranged, run};
+use crate::common::{add_tcp, chain, mbps, network, ranged, run};
 
 fn wire(variant: &str, rate: f64, queue: u32, loss: f64) -> Spec {
     let mut spec = network("rfc", "oracle", &[(0.0, 0.0), (0.0, 0.0)]);

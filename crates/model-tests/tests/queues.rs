@@ -3,8 +3,6 @@
 //! For ns-3, 1500 arrivals are drawn in front of a link, in each of twenty cases. Its fates of them are in
 //! `validation/peers/data/ns3_queues.csv`, which `validation/peers/ns3/queues.cc` makes with the same generator.
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use hopyard_engine::units::{Bytes, Rate};
@@ -18,7 +16,7 @@ use hopyard_model::packet::{Body, FlowId, Packet, PacketKind, UdpHeader};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::WireSpec;
 
-use self::common::{add_cbr, mbps, network, run as simulate};
+use crate::common::{add_cbr, mbps, network, run as simulate};
 
 const PACKETS: u64 = 1500;
 

@@ -1,7 +1,5 @@
 //! Rate control in a network of two stations, by the ratio of signal to noise of their link.
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use hopyard_engine::units::{Distance, Frequency, Power, Ratio};
@@ -15,7 +13,7 @@ use hopyard_model::phy::error_rate::thermal_noise;
 use hopyard_model::phy::mode::{Guard, Name};
 use hopyard_model::world::Spec;
 
-use common::{add_cbr, network, run, run_for};
+use crate::common::{add_cbr, network, run, run_for};
 
 /// A saturated link of 20 MHz with a ratio of signal to noise, under the DCF.
 fn link(amendment: Amendment, rate: &str, control: &str, db: f64) -> Spec {

@@ -1,7 +1,5 @@
 //! Recordings of runs: they change nothing, and they have what happened.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
@@ -13,7 +11,7 @@ use hopyard_model::params::RFC;
 use hopyard_model::world::{Spec, Watch, World};
 use serde_json::Value;
 
-use common::{add_cbr, run, run_with, scenarios};
+use crate::common::{self, add_cbr, run, run_with, scenarios};
 
 /// Positions are centimetres, counted from so far in the south-west.
 const ORIGIN: f64 = 1e9;

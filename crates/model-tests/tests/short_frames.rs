@@ -1,9 +1,6 @@
 //! Frames that are shorter than the propagation delays among their hearers: a frame ends at a near station before it
 //! begins at a far one. Time never goes back, and one event for each edge gives the same.
 
-mod common;
-
-use common::{add_cbr, add_tcp, mbps, network, ranged, run_with, with_dcf};
 use hopyard_engine::units::{Bytes, Power};
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::address::InterfaceId;
@@ -12,6 +9,8 @@ use hopyard_model::observe::{FrameEdge, FrameView, Outcome, Probe};
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::reception::Reception;
 use hopyard_model::world::Spec;
+
+use crate::common::{add_cbr, add_tcp, mbps, network, ranged, run_with, with_dcf};
 
 /// Looks at the time of every frame.
 #[derive(Clone, Debug, Default)]

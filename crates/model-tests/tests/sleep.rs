@@ -1,7 +1,5 @@
 //! Radios that sleep at given times: what they take, what they miss, and what becomes of packets meanwhile.
 
-mod common;
-
 use hopyard_engine::units::{Bytes, Draw, Energy};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -14,7 +12,7 @@ use hopyard_model::params::Params as _;
 use hopyard_model::world::{FlowSpec, SleepSpec, Spec};
 use hopyard_model::{agent, app};
 
-use common::{add_tcp, chain, network, run, udp_flow, with_dcf};
+use crate::common::{add_tcp, chain, network, run, udp_flow, with_dcf};
 
 /// Datagrams of 512 bytes at 2 Mb/s, behind a long preamble.
 const AIRTIME: u64 = 192_000 + 8 * (512 + 36) * 500;

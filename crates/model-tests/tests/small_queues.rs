@@ -1,8 +1,5 @@
 //! The limit on what a sender leaves waiting in its own node (Linux's TCP small queues).
 
-mod common;
-
-use common::{add_tcp, chain, mbps, network, ranged, run, run_for};
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
 use hopyard_model::address::NodeId;
@@ -10,6 +7,8 @@ use hopyard_model::link::wired;
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{Spec, WireSpec};
+
+use crate::common::{add_tcp, chain, mbps, network, ranged, run, run_for};
 
 /// One hop of radio at 2 Mb/s, for 20 s.
 fn radio(senders: u32, small_queues: bool) -> Outcome {

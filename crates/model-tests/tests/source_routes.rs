@@ -1,10 +1,7 @@
 //! Packets that carry their route: their bytes on the air, their way, and where they are lost.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{add_cbr, add_tcp, chain, network, ranged, run, run_for, run_with};
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
@@ -16,6 +13,8 @@ use hopyard_model::routing;
 use hopyard_model::routing::source_routes::{self, Others};
 use hopyard_model::world::{Spec, TunnelSpec, WireSpec};
 use hopyard_model::{link, mac};
+
+use crate::common::{add_cbr, add_tcp, chain, network, ranged, run, run_for, run_with};
 
 /// Every data packet on the air or on a wire: its sender, its bytes, those of its frame, the segments left.
 #[derive(Debug, Default)]

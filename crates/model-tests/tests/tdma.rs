@@ -1,10 +1,7 @@
 //! Slotted access in whole networks: packets a second beside ns-2's, hidden stations, losses.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{add_cbr, add_tcp, chain, mbps, network, ranged, run, run_for, with_ranges};
 use hopyard_engine::units::{Distance, Power, Rate, Speed};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::context::DropReason;
@@ -18,6 +15,8 @@ use hopyard_model::phy::{Reception, propagation};
 use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::world::Spec;
 use hopyard_model::{agent, phy, routing};
+
+use crate::common::{add_cbr, add_tcp, chain, mbps, network, ranged, run, run_for, with_ranges};
 
 fn with_tdma(spec: &mut Spec, profile: &str, change: impl FnOnce(&mut tdma::Params)) {
     let mut params = tdma::Params::of_profile(profile);

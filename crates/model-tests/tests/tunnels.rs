@@ -1,9 +1,6 @@
 //! Tunnels between nodes (RFC 2003), by section: headers, what may not enter, tunnels in tunnels, circles of tunnels,
 //! and the longest packet. Those of agents are in `mobile_ip/tunnels.rs`, in both forms.
 
-mod common;
-
-use common::{add_cbr, network, run, run_with};
 use std::collections::BTreeSet;
 
 use hopyard_engine::units::Bytes;
@@ -17,6 +14,8 @@ use hopyard_model::params::Params as _;
 use hopyard_model::routing;
 use hopyard_model::routing::source_routes::{self, Others};
 use hopyard_model::world::{Spec, TunnelSpec, WireSpec};
+
+use crate::common::{add_cbr, network, run, run_with};
 
 /// Hosts with these wires, of which the one with number n has the prefix 192.168.0.4n/30; and datagrams of 200 bytes
 /// from one host to another.

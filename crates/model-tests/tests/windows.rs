@@ -4,15 +4,13 @@
 //! the window at the end of each second. `validation/peers/run_ns3.py --only windows` writes
 //! `validation/peers/data/ns3_windows.csv`, and `validation/peers/linux/windows.py` writes `data/linux_windows.csv`.
 
-#[allow(dead_code, reason = "other tests use more of it")]
-mod two_links;
-
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::{self, ledbat, sack, yeah};
 use hopyard_model::transport::{acking, tcp};
-use two_links::{NS2_LINKS, Path};
+
+use crate::two_links::{NS2_LINKS, Path};
 
 const SECONDS: usize = 120;
 /// The first slow start and its losses are over.

@@ -1,8 +1,5 @@
 //! What is lost on a wire by the number of its segment, and while it is down.
 
-mod common;
-
-use common::{add_cbr, add_tcp, network, run_with};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -14,6 +11,8 @@ use hopyard_model::packet::{Body, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp::Connect;
 use hopyard_model::world::{Spec, WireSpec};
+
+use crate::common::{add_cbr, add_tcp, network, run_with};
 
 /// The segments that enter the wire at node 0, and those that are lost: flow, sequence number, bytes.
 #[derive(Debug, Default)]

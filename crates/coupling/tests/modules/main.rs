@@ -4,14 +4,8 @@
 //! Hopyard's sender in the profile `linux` with the variant of the same name. The receiver acknowledges every segment.
 //! Without a built kernel these tests are skipped.
 
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../../../model-tests/tests/linux/mod.rs"]
-#[allow(dead_code, reason = "the captures are compared elsewhere")]
-mod linux;
 mod peer;
 
-use common::{Built, VERSIONS, at, built};
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_kernels::agent::{Order, Report};
@@ -19,8 +13,10 @@ use hopyard_kernels::{Completion, Guest, Kernels, Settings, initrd};
 use hopyard_model::params::{LINUX, Params as _};
 use hopyard_model::transport::congestion::{self, adaptive_pacing};
 use hopyard_model::transport::tcp::{self, NetworkEvent};
-use linux::link::Run;
-use linux::{Case, SEGMENT, SentSegment};
+
+use crate::common::{Built, VERSIONS, at, built};
+use crate::linux::link::Run;
+use crate::linux::{self, Case, SEGMENT, SentSegment};
 use peer::{KERNEL, MAC, PEER, Peer, TOLD_EVERY};
 
 /// The modules, and Hopyard's variants.

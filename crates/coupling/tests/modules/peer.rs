@@ -11,7 +11,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_kernels::{FromNetwork, Network, Port, Sending, Ticket};
 use hopyard_wire::{icmp, ipv4, tcp};
 
-use super::linux::{self, Case, SEGMENT};
+use crate::linux::{self, Case, SEGMENT};
 
 /// The kernel's address and that of the receiver.
 pub const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);

@@ -1,17 +1,19 @@
 //! Scenarios built by hand, for the tests of the whole model.
 #![allow(dead_code, reason = "each test uses a part of these")]
 
+pub mod loops;
 pub mod scenarios;
 pub mod segments;
 pub mod table;
 
+use std::any::Any;
 use std::net::Ipv4Addr;
 
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::mobility::Position;
-use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::observe::{Outcome, Probe, Probes};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{self, Cast, FlowSpec, GroupSpec, NodeSpec, Spec, Transport, Watch, World};
@@ -140,9 +142,16 @@ pub fn run_staggered(mut spec: Spec, duration: Span) -> Outcome {
     run(&spec)
 }
 
-/// Runs to the end of the run with a probe, and returns it too.
-pub fn run_with<P: Probe>(spec: &Spec, probe: P) -> (Outcome, P) {
-    World::with_probe(spec, probe).expect("a world").run_watched(&Watch::default()).expect("packets add up")
+/// Runs to the end of the run with a probe, and returns it too. The probe is in a list of one, whatever its type: a
+/// world is compiled for each type of its probe, which takes longer than many of the tests.
+pub fn run_with<P: Probe + Send>(spec: &Spec, probe: P) -> (Outcome, P) {
+    let (outcome, mut probes) = run_watched(spec, vec![Box::new(probe)]);
+    let probe: Box<dyn Any> = probes.pop().expect("the probe");
+    (outcome, *probe.downcast().expect("of this type"))
+}
+
+fn run_watched(spec: &Spec, probes: Probes) -> (Outcome, Probes) {
+    World::with_probe(spec, probes).expect("a world").run_watched(&Watch::default()).expect("packets add up")
 }
 
 /// A rate in Mb/s.

@@ -7,7 +7,7 @@ use hopyard_model::agent::drand::{Lottery, Params, Resends};
 use hopyard_model::params::Params as _;
 use proptest::prelude::*;
 
-use crate::network::{Network, Walkers};
+use super::network::{Network, Walkers};
 
 /// How often the links follow the places.
 const STEP: Span = Span::from_millis(100);

@@ -5,7 +5,7 @@ use hopyard_model::agent::drand::{Lottery, Params, Resends};
 use hopyard_model::mac::tdma::colouring;
 use hopyard_model::params::Params as _;
 
-use crate::network::{Network, Places, numbered};
+use super::network::{Network, Places, numbered};
 
 const RFC: &str = "rfc";
 

@@ -10,8 +10,8 @@ use hopyard_model::transport::recovery_choice::RecoveryChoice;
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{Spec, Transport, WireSpec};
 
-use super::common::{add_tcp, chain, mbps, network, run, with_congestion, with_traffic};
 use super::{check_models, seconds};
+use crate::common::{add_tcp, chain, mbps, network, run, with_congestion, with_traffic};
 
 /// Every loss recovery, over a narrow wire.
 #[test]

@@ -6,8 +6,6 @@
 //! intended change. Such a change is listed in the changelog under Results, with its reason. The tests use the lists of
 //! models, so that they include every new model.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod hosts;
 mod movement;
 mod networks;
@@ -20,7 +18,7 @@ use hopyard_engine::Time;
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::ModelInfo;
 
-use common::table::table;
+use crate::common::table::table;
 
 /// The profiles of the model with this name, each with its own name and the model's name.
 fn in_profiles(models: &[ModelInfo]) -> Vec<(String, &'static str, &'static str)> {

@@ -12,7 +12,7 @@ use hopyard_model::mobility::{
 use hopyard_model::world::Spec;
 
 use super::check_models;
-use super::common::{add_cbr, chain, network, run};
+use crate::common::{add_cbr, chain, network, run};
 
 /// Node 3, which leads others. It has no radio.
 fn add_leader(spec: &mut Spec) {

@@ -13,10 +13,10 @@ use hopyard_model::routing::static_routes::Others;
 use hopyard_model::world::WireSpec;
 use hopyard_model::{agent, link, mobility, multicast, routing};
 
-use super::common::{
+use super::{Kind, check, check_models, in_profiles, seconds};
+use crate::common::{
     add_cbr, add_tcp, chain, mbps, network, routing_for, run, run_for, run_staggered, scenarios, stagger, to_group,
 };
-use super::{Kind, check, check_models, in_profiles, seconds};
 
 /// Four nodes that run each agent, without and with what its switches can switch on.
 #[test]

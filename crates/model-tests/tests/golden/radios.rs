@@ -13,8 +13,8 @@ use hopyard_model::phy::{Reception, fading, links, propagation};
 use hopyard_model::world::JammerSpec;
 use hopyard_model::{agent, mac, mobility, phy, routing};
 
-use super::common::{add_cbr, add_tcp, chain, network, ranged, run, run_staggered, stagger, with_ranges};
 use super::{Kind, check, check_models, in_profiles, seconds};
+use crate::common::{add_cbr, add_tcp, chain, network, ranged, run, run_staggered, stagger, with_ranges};
 
 /// Two senders and a receiver at saturation, at every rate.
 #[test]

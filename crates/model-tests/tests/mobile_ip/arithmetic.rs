@@ -16,7 +16,7 @@ use hopyard_model::link::arp::Resolution;
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{FlowSpec, RoleSpec, Spec};
 
-use crate::cells::{CN, FA, HA, MH, Seen, cells, watched};
+use super::cells::{CN, FA, HA, MH, Seen, cells, watched};
 use crate::common::{udp_flow, with_dcf};
 
 /// Bytes that the MAC adds, and that an advertisement of a foreign agent, one of a home agent, a request and a reply

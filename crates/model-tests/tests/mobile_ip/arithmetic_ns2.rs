@@ -13,8 +13,8 @@ use hopyard_model::transport;
 use hopyard_model::world::{RoleSpec, Transport};
 use rayon::prelude::*;
 
-use crate::arithmetic::{critical, is_on_the_page, kolmogorov_smirnov, mean};
-use crate::cells::{CN, FA, MH, cells};
+use super::arithmetic::{critical, is_on_the_page, kolmogorov_smirnov, mean};
+use super::cells::{CN, FA, MH, cells};
 use crate::common::{add_tcp, run_for, run_with, with_dcf};
 
 #[test]

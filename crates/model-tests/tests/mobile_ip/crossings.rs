@@ -7,7 +7,7 @@ use hopyard_model::context::{MobileChange, MobileEvent};
 use hopyard_model::mobility::Position;
 use hopyard_model::world::{self, RoleSpec, ServedSpec, Spec, Watch, WireSpec};
 
-use crate::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
+use super::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
 
 /// A second foreign agent on the same line, with a wire to the same router.
 fn add_agent(spec: &mut Spec, x: f64) -> NodeId {

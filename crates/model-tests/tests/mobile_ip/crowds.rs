@@ -8,7 +8,7 @@ use hopyard_model::observe::{FrameEdge, FrameView, Probe};
 use hopyard_model::packet::Body;
 use hopyard_model::world::{RoleSpec, Spec};
 
-use crate::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
+use super::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
 
 /// The border of the home network is crossed at this second.
 const CROSSING: f64 = 11.0;

@@ -8,7 +8,7 @@ use hopyard_model::context::{DropReason, MobileChange};
 use hopyard_model::link::wired::Down;
 use hopyard_model::world::{Spec, WireSpec};
 
-use crate::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
+use super::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
 
 fn second(at: f64) -> Time {
     Time::from_nanos((at * 1e9) as u64)

@@ -9,7 +9,7 @@ use hopyard_model::phy::mode::Name;
 use hopyard_model::phy::{Receive, Sensitivity};
 use hopyard_model::world::{self, Spec, Watch, World};
 
-use crate::cells::{CN, FA, HA, MH, cells, with_datagrams};
+use super::cells::{CN, FA, HA, MH, cells, with_datagrams};
 
 fn run(spec: &Spec) -> Outcome {
     world::simulate(spec, &Watch::default()).expect("packets add up")

@@ -14,7 +14,7 @@ use proptest::test_runner::Config;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use crate::random::numbered;
+use super::random::numbered;
 
 /// Networks in which packets once went round. A packet came to a foreign agent through the tunnel of a home agent, from
 /// a visitor there for a host that was no visitor, and the foreign agent sent the packet back to this home agent. In

@@ -3,8 +3,6 @@
 mod arithmetic;
 mod arithmetic_ns2;
 mod cells;
-#[path = "../common/mod.rs"]
-mod common;
 mod crossings;
 mod crowds;
 mod faults;

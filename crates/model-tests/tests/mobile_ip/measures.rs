@@ -17,7 +17,7 @@ use hopyard_model::transport::congestion::{
 use hopyard_model::transport::tcp::NetworkEvent;
 use hopyard_model::world::{RoleSpec, Spec, Transport};
 
-use crate::cells::{CN, FA, HA, MH, cells, with_datagrams};
+use super::cells::{CN, FA, HA, MH, cells, with_datagrams};
 use crate::common::{add_tcp, run, run_for};
 
 /// Over the border at 350 m at 11 s, and there to the end.

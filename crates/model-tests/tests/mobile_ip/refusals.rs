@@ -10,7 +10,7 @@ use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{FlowSpec, NodeSpec, RoleSpec, ServedSpec, Spec, WireSpec};
 
-use crate::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
+use super::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
 
 fn second(at: f64) -> Time {
     Time::from_nanos((at * 1e9) as u64)

@@ -9,7 +9,7 @@ use hopyard_model::agent::mobile_ip::{MoveDetection, Params};
 use hopyard_model::observe::{Outcome, Passage, Probe};
 use hopyard_model::packet::{Body, Form, Packet, PacketKind};
 
-use crate::cells::{CN, FA, HA, MH, cells, with_datagrams};
+use super::cells::{CN, FA, HA, MH, cells, with_datagrams};
 
 /// Data in tunnels on wires: the form, the bytes, and by node the outer and the inner source and destination.
 #[derive(Debug, Default)]
