@@ -231,7 +231,7 @@ def test_there_must_be_something_to_run() -> None:
 @pytest.mark.parametrize(
     ("text", "needed"),
     [
-        ("[nodes]\ncount = 1000000\n[[flow]]\nfrom = 0\nto = 1\n", "2.5 GB"),
+        ("[nodes]\ncount = 1000000\n[[flow]]\nfrom = 0\nto = 1\n", "2.0 GB"),
         ("[nodes]\ncount = 2000\nspacing = '1 m'\n[flows]\nrandom = 3998000\n", "96.0 GB"),
     ],
 )

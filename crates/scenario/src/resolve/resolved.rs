@@ -244,10 +244,10 @@ pub(crate) struct Outcome {
     pub idle: Vec<String>,
 }
 
-/// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 0.1 s with
-/// one flow. Under AODV a node took 2.8 kB with 20,000 nodes and 2.4 kB with 100,000; under DSDV it took 5.6 kB with
-/// either number. Routes and queues of a longer run need more.
-const BYTES_A_NODE: u64 = 2_500;
+/// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 1 s without
+/// flows: under AODV a node took 2.3 kB with 100,000 nodes and with a million. Routes and queues of a longer run need
+/// more.
+const BYTES_A_NODE: u64 = 2_000;
 
 /// The memory that a flow needs in a run, at least: for the most part its histogram of delays, which grows with the
 /// longest delay. It was measured as 24.8 kB for each of 4,000 flows of NewReno in a run of 0.1 s.
