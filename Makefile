@@ -1,6 +1,6 @@
 # `make demo` and `make test` are the two commands of the README; `make lint` and `make bench` are for developers.
 # `make demo` makes .venv with the packages pinned in requirements/, and builds a wheel in the profile `quick` (Cargo.toml). What takes
-# longer than its build, or is a measurement, has the release wheel there. `make test` and `make lint` make .venv/dev with the developers'
+# longer than its build has the release wheel there, and `make bench` one with a profile of runs. `make test` and `make lint` make .venv/dev with the developers'
 # packages too; the wheel there is built in the profile `dev`, which shares its dependencies with the tests of Rust.
 
 # cargo has jobs of its own: it could not use those of make, and would warn of that.
@@ -105,7 +105,7 @@ format: $(DEV)/developer
 	$(DEV)/bin/ruff format $(PYTHON_FOLDERS)
 	$(DEV)/bin/ruff check --fix $(PYTHON_FOLDERS)
 
-# As published wheels are built, with a profile of runs: needs `rustup component add llvm-tools`.
+# Compiled as the wheels for Linux are, with a profile of runs: needs `rustup component add llvm-tools`.
 bench: $(VENV)/published
 	bench/pgo.sh
 	$(BIN)/python bench/run.py $(BENCH)

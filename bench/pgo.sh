@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the programs of `make bench` as published wheels are built, with a profile of runs (PGO), in target/published.
+# Builds the programs of `make bench`, in target/published, as the wheels for Linux are: with a profile of runs (PGO).
 # It needs `rustup component add llvm-tools`. Both builds name their target: so cargo compiles what runs during a build,
 # build scripts and macros, without these flags. The results of runs do not change.
 set -eu

@@ -318,7 +318,7 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     head = (
         "# Speed beside ns-2, ns-3 and others\n\n"
-        "Made by `make bench`. Hopyard is compiled as its published wheels are, with a profile of runs of chain6, "
+        "Made by `make bench`. Hopyard is compiled as its wheels for Linux are, with a profile of runs of chain6, "
         "rwp50 and rwp400; the peers are Debian's packages. The measured peak memory of the peers is at least that of "
         "the measuring process. Ratios are relative to the core over the same simulated time.\n\n"
     )

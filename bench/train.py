@@ -12,7 +12,7 @@ RUNS = {"chain6": 60, "rwp50": 160, "rwp400": 12}
 
 
 def main() -> None:
-    """Makes each run."""
+    """Make each run."""
     for name, seconds in RUNS.items():
         scenario = Path(__file__).parent / "scenarios" / f"{name}.toml"
         if len(sys.argv) > 1:

@@ -28,7 +28,8 @@ impl OwnPlaces {
         let known = self.0.iter().position(|(it, _)| std::ptr::eq(*it, metrics));
         let known = known.unwrap_or_else(|| {
             let place = |metric: &Metric| own_columns().iter().position(|it| it.metric.name == metric.name);
-            self.0.push((metrics, metrics.iter().filter_map(place).collect()));
+            let places = metrics.iter().map(|it| place(it).expect("every counter of a model has a column"));
+            self.0.push((metrics, places.collect()));
             self.0.len() - 1
         });
         &self.0[known].1
