@@ -36,8 +36,8 @@ PYTHON_FOLDERS := $(wildcard python kernels tests requirements release validatio
 
 .PHONY: demo dev test test-rust test-fuzz test-python test-ebpf test-skipped test-skipped-rust test-skipped-python lint lint-ebpf lint-rust lint-python format bench computation validate packetdrill kernels coverage papers site release-check lock clean
 
-# A wheel that is better optimised, and is there already, stays.
-demo: $(firstword $(wildcard $(VENV)/published $(VENV)/release) $(VENV)/installed)
+# A release wheel that is there already stays.
+demo: $(or $(wildcard $(VENV)/release),$(VENV)/installed)
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
 	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas \
 	    --measure delay,goodput,timeouts --plot --out $(OUT)

@@ -61,14 +61,13 @@ def main() -> None:
     parser.add_argument("--program", type=Path, default=program)
     parser.add_argument("--out", type=Path, default=TABLE)
     options = parser.parse_args()
+    rows = [["variant", *EVENTS.values()]]
+    for variant in variants(options.program):
+        found = costs(options.program, variant)
+        rows.append([variant, *(f"{found[each]:.0f}" if each in found else "" for each in EVENTS.values())])
+        print(*rows[-1])
     with options.out.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["variant", *EVENTS.values()])
-        for variant in variants(options.program):
-            found = costs(options.program, variant)
-            row = [f"{found[each]:.0f}" if each in found else "" for each in EVENTS.values()]
-            writer.writerow([variant, *row])
-            print(variant, *row)
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hopyard.statistics import estimate
-from run import HERE, ROOT, peer, run, table
+from run import HERE, ROOT, chosen_of, peer, run, table
 
 #: How many seeds each scenario has. ns-2 takes about 24 minutes for all, on one core. With 20 seeds of `rwp100` the
 #: difference was -7.1 ± 6.8 %, with 60 others +2.1 ± 5.0 %: it has more than the others.
@@ -46,7 +46,7 @@ def main() -> None:
     if shutil.which("ns") is None:
         print("ns-2 is not installed: the goodputs are not compared")
         return
-    chosen = options.only.split(",") if options.only else list(SEEDS)
+    chosen = chosen_of(parser, options, list(SEEDS))
     rows = [["scenario", "seeds", "Hopyard, kb/s", "ns-2, kb/s", "difference, % of ns-2's"]]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for scenario in chosen:

@@ -262,6 +262,16 @@ def describe_scaling(results: Sequence[Result], family: Sequence[str]) -> str:
     return table(rows) if len(alone) > 1 else ""
 
 
+def chosen_of(parser: argparse.ArgumentParser, options: argparse.Namespace, known: Sequence[str]) -> list[str]:
+    """The scenarios that `--only` names, or all; an error where one is not known or the core is not there."""
+    chosen = options.only.split(",") if options.only else [*known]
+    if unknown := [name for name in chosen if name not in known]:
+        parser.error(f"--only: expected some of {', '.join(known)}, found {', '.join(unknown)}")
+    if not options.core.exists():
+        parser.error(f"--core: there is no {options.core}; bench/pgo.sh builds it")
+    return chosen
+
+
 def main() -> None:
     """Run everything and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -272,7 +282,7 @@ def main() -> None:
     parser.add_argument("--skip", default="", help="simulators to leave out: ns2,ns3,run")
     options = parser.parse_args()
     skip = set(options.skip.split(","))
-    chosen = options.only.split(",") if options.only else [*COMPARED, *ALONE]
+    chosen = chosen_of(parser, options, [*COMPARED, *ALONE])
     results: list[Result] = []
     known: Cores = {}
     for scenario in chosen:
