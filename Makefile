@@ -1,6 +1,6 @@
 # `make demo` and `make test` are the two commands of the README; `make lint` and `make bench` are for developers.
 # `make demo` makes .venv with the packages pinned in requirements/, and builds a wheel in the profile `quick` (Cargo.toml). What takes
-# longer than its build has the release wheel there, and `make bench` one with a profile of runs. `make test` and `make lint` make .venv/dev with the developers'
+# longer than its build, or is a measurement, has the release wheel there. `make test` and `make lint` make .venv/dev with the developers'
 # packages too; the wheel there is built in the profile `dev`, which shares its dependencies with the tests of Rust.
 
 # cargo has jobs of its own: it could not use those of make, and would warn of that.
@@ -105,9 +105,8 @@ format: $(DEV)/developer
 	$(DEV)/bin/ruff format $(PYTHON_FOLDERS)
 	$(DEV)/bin/ruff check --fix $(PYTHON_FOLDERS)
 
-# Compiled as the wheels for Linux are, with a profile of runs: needs `rustup component add llvm-tools`.
-bench: $(VENV)/published
-	bench/pgo.sh
+bench: $(VENV)/release
+	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
 	$(BIN)/python bench/run.py $(BENCH)
 	$(if $(BENCH),,$(BIN)/python bench/segments.py)
 	$(if $(BENCH),,$(BIN)/python bench/goodput.py)
@@ -184,13 +183,11 @@ $(DEV)/site $(DEV)/release: $(DEV)/%: requirements/%.txt | $(DEV)/developer
 	$(DEV)/bin/$(PIP) install --requirement $<
 	@touch $@
 
-WHEELS := $(VENV)/installed $(VENV)/release $(VENV)/published
-$(VENV)/installed: PROFILE := --profile quick
-$(VENV)/release: PROFILE := --release
-$(VENV)/published: PROFILE := --release --pgo
-$(WHEELS): $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
-	rm -rf dist $(WHEELS)
-	$(BIN)/maturin build $(PROFILE) --locked --quiet --out dist --interpreter $(BIN)/python
+$(VENV)/installed: PROFILE := quick
+$(VENV)/release: PROFILE := release
+$(VENV)/installed $(VENV)/release: $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
+	rm -rf dist $(VENV)/installed $(VENV)/release
+	$(BIN)/maturin build --profile $(PROFILE) --locked --quiet --out dist --interpreter $(BIN)/python
 	$(BIN)/$(PIP) install --no-deps --force-reinstall --no-build-isolation dist/*.whl ./kernels
 	@touch $@
 

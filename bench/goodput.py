@@ -40,7 +40,7 @@ def ns2(scenario: str, seed: int) -> float:
 def main() -> None:
     """Simulate, print the table and write it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--core", type=Path, default=ROOT / "target" / "published" / "hopyard-bench")
+    parser.add_argument("--core", type=Path, default=ROOT / "target" / "release" / "hopyard-bench")
     parser.add_argument("--only", help="scenarios, separated by commas")
     options = parser.parse_args()
     if shutil.which("ns") is None:

@@ -268,14 +268,14 @@ def chosen_of(parser: argparse.ArgumentParser, options: argparse.Namespace, know
     if unknown := [name for name in chosen if name not in known]:
         parser.error(f"--only: expected some of {', '.join(known)}, found {', '.join(unknown)}")
     if not options.core.exists():
-        parser.error(f"--core: there is no {options.core}; bench/pgo.sh builds it")
+        parser.error(f"--core: there is no {options.core}; `make bench` builds it")
     return chosen
 
 
 def main() -> None:
     """Run everything and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--core", type=Path, default=ROOT / "target" / "published" / "hopyard-bench")
+    parser.add_argument("--core", type=Path, default=ROOT / "target" / "release" / "hopyard-bench")
     parser.add_argument("--hopyard", type=Path, default=ROOT / ".venv" / "bin" / "hopyard")
     parser.add_argument("--only", help="scenarios, separated by commas")
     parser.add_argument("--repeat", type=int, default=3)
@@ -328,9 +328,8 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     head = (
         "# Speed beside ns-2, ns-3 and others\n\n"
-        "Made by `make bench`. Hopyard is compiled as its wheels for Linux are, with a profile of runs of chain6, "
-        "rwp50 and rwp400; the peers are Debian's packages. The measured peak memory of the peers is at least that of "
-        "the measuring process. Ratios are relative to the core over the same simulated time.\n\n"
+        "Made by `make bench`. The measured peak memory of the peers is at least that of the "
+        "measuring process. Ratios are relative to the core over the same simulated time.\n\n"
     )
     (folder / "speed.md").write_text(head + text)
     with (folder / "speed.csv").open("w", newline="") as file:

@@ -97,7 +97,7 @@ def describe(costs: list[Cost]) -> str:
 def main() -> None:
     """Measure, print the table and write it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--core", type=Path, default=ROOT / "target" / "published" / "hopyard-segments")
+    parser.add_argument("--core", type=Path, default=ROOT / "target" / "release" / "hopyard-segments")
     parser.add_argument("--hopyard", type=Path, default=ROOT / ".venv" / "bin" / "hopyard")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="print the values as JSON and write no file")
