@@ -1,6 +1,6 @@
 //! The tests of networks with kernels, one program: each file is a module of it. A program for each of them takes
-//! several times as long to compile and to link. `cargo test -p hopyard-coupling --test coupled babel::` runs those of
-//! one file.
+//! several times as long to compile and to link. `cargo test -p hopyard-coupling --test coupled babel::` runs the tests
+//! of one file.
 #![allow(clippy::duplicate_mod, reason = "both modules of helpers name what they skip by the same file")]
 
 mod babel;

@@ -1,8 +1,8 @@
 //! The tests of whole networks, one program: each file is a module of it. Dozens of programs take several times as long
 //! to compile and to link.
 //!
-//! `cargo test -p hopyard-model-tests --test models golden::` runs those of one file. Only `capture` is a program of
-//! its own: its tests are skipped where tshark is missing, and `make test-skipped` runs whole programs a second time.
+//! `cargo test -p hopyard-model-tests --test models golden::` runs the tests of one file. Only `capture` is a program
+//! of its own: its tests are skipped where tshark is missing, and `make test-skipped` runs whole programs a second time.
 
 mod agents;
 mod bandwidth_estimates;

@@ -1,5 +1,5 @@
 //! The tests of scenario files, one program: each file is a module of it. Dozens of programs take several times as long
-//! to compile and to link. `cargo test -p hopyard-scenario --test scenarios messages::` runs those of one file.
+//! to compile and to link. `cargo test -p hopyard-scenario --test scenarios messages::` runs the tests of one file.
 
 mod access;
 mod adding_a_model;

@@ -56,7 +56,8 @@ impl<T: Default> Default for Values<T> {
 }
 
 impl<T: Copy + PartialEq> Values<T> {
-    /// Adds a value after those of `len` rows, in a table of about `all` rows.
+    /// Adds the value of the next row. The column has the values of `len` rows already; the table will have about
+    /// `all`.
     pub fn push(&mut self, value: T, len: usize, all: usize) {
         match self {
             Self::Each(values) => values.push(value),

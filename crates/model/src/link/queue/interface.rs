@@ -83,7 +83,7 @@ pub struct InterfaceQueue {
 #[derive(Clone, Debug)]
 struct Disciplined {
     maker: Maker,
-    /// The queue of each class, in order of the classes.
+    /// One queue for each class, sorted by class.
     lines: Vec<(u8, Line)>,
 }
 
