@@ -2,7 +2,8 @@
 //! to compile and to link.
 //!
 //! `cargo test -p hopyard-model-tests --test models golden::` runs the tests of one file. Only `capture` is a program
-//! of its own: its tests are skipped where tshark is missing, and `make test-skipped` runs whole programs a second time.
+//! of its own: its tests are skipped where tshark is missing, and `make test-skipped` runs whole programs a second
+//! time.
 
 mod agents;
 mod bandwidth_estimates;
